@@ -1,0 +1,1 @@
+"""An asyncio-native runtime for Ascend's ACL lifecycle."""

@@ -1,0 +1,1 @@
+"""The two devices behind the runtime, and the protocol they share."""

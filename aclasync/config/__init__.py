@@ -1,0 +1,1 @@
+"""The pure configuration core: bytes, environment and product in, a `Resolution` out."""

@@ -1,0 +1,1 @@
+"""The pure lifecycle core: state and event in, state and effects out."""
