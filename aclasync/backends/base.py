@@ -1,0 +1,190 @@
+"""What the runtime may ask of a device, and the values that cross.
+
+Everything here is synchronous. Who calls it on which thread is the runtime's business; a backend
+only says, with `blocks`, whether its lifecycle calls may wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from enum import IntEnum
+from pathlib import Path
+from typing import Any, Protocol, final
+
+from attrs import frozen
+
+from aclasync.config import Resolution
+from aclasync.product import Product
+
+@final
+class LogLevel(IntEnum):
+    """Device log levels, with the reference's numbers."""
+
+    DEBUG = 0
+    INFO = 1
+    WARNING = 2
+    ERROR = 3
+    NULL = 4
+    EVENT = 16
+
+    @property
+    def is_guaranteed(self) -> bool:
+        """Whether lines of this level are always attempted, whatever the configured level."""
+        return self in (LogLevel.ERROR, LogLevel.EVENT)
+
+
+@final
+@frozen
+class LogTally:
+    """Where the device's log lines went since the backend was opened."""
+
+    #: Lines that reached the host's log files.
+    delivered: int = 0
+    #: Lines that did not; they stand in the spool files.
+    left: int = 0
+    #: One spool file per device that had lines left.
+    spools: tuple[Path, ...] = ()
+
+
+@final
+@frozen
+class DeviceLimits:
+    """What the configuration set on a device; bytes."""
+
+    aicore_stack_bytes: int
+    simt_stack_bytes: int
+    simt_divergence_stack_bytes: int
+    simd_printf_fifo_bytes: int
+    simt_printf_fifo_bytes: int
+    op_queue_capacity: int
+
+
+@final
+@frozen
+class TensorSpec:
+    """Name, element type and shape of a model's input or output; a dynamic dimension is None or a name."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | str | None, ...]
+
+
+class ModelHandle(Protocol):
+    """A loaded model; every call belongs on the thread that owns its device's context."""
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]: ...
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]: ...
+
+    def execute(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run once and return every output by name.
+
+        Raises:
+          NoContextError: the calling thread has no context of this device (107002).
+          DeviceError: an input is missing, unknown, of another type or shape, or the run failed.
+        """
+        ...
+
+    def close(self) -> None:
+        """Unload; a second call does nothing."""
+        ...
+
+
+class DeviceHandle(Protocol):
+    """An opened device; opened, used and closed on one thread."""
+
+    @property
+    def device_id(self) -> int: ...
+
+    @property
+    def limits(self) -> DeviceLimits: ...
+
+    def bind_thread(self) -> None:
+        """Make this device's context current on the calling thread."""
+        ...
+
+    def unbind_thread(self) -> None:
+        """Leave the calling thread without a context."""
+        ...
+
+    def write_log(self, level: LogLevel, text: str) -> None:
+        """Put one line into the device's log; any thread may."""
+        ...
+
+    def load_model(self, path: Path) -> ModelHandle:
+        """Load a model file."""
+        ...
+
+    def close(self) -> None:
+        """Reset the device for this handle: models unloaded, context gone; its log lives on."""
+        ...
+
+
+class Backend(Protocol):
+    """One device family, opened for one init..finalize span of a process."""
+
+    @property
+    def name(self) -> str:
+        """`embedded` or `cann`."""
+        ...
+
+    @property
+    def product(self) -> Product: ...
+
+    @property
+    def blocks(self) -> bool:
+        """Whether `start`, `undo`, `stop` and `close` may wait and need a thread of their own."""
+        ...
+
+    @property
+    def device_count(self) -> int: ...
+
+    @property
+    def announce(self) -> Callable[[str], Awaitable[None]] | None:
+        """Awaited before each named point of a lifecycle call; real backends have none."""
+        ...
+
+    def start(self, step: str, resolution: Resolution) -> None:
+        """Perform one step of the init sequence (`lifecycle.sequence.InitStep` values).
+
+        Raises:
+          AclError: with the reference's code; the step has had no effect.
+        """
+        ...
+
+    def undo(self, step: str) -> None:
+        """Take back a step of an init that failed later."""
+        ...
+
+    def stop(self, step: str) -> None:
+        """Perform one step of the finalize sequence (`FinalizeStep` values), except the flush.
+
+        Raises:
+          AclError: the step failed; a retry is allowed.
+        """
+        ...
+
+    def begin_drain(self, acknowledged: Callable[[], None]) -> int:
+        """Ask every device that was opened to deliver its log; return how many still owe lines.
+
+        `acknowledged` is called once, from any thread, when all have; never when 0 is returned.
+        """
+        ...
+
+    def end_drain(self) -> LogTally:
+        """Stop delivering and spool what is left; a line written later goes to the spool."""
+        ...
+
+    def open_device(self, device_id: int) -> DeviceHandle:
+        """Open a device on the calling thread, which becomes the owner of its context.
+
+        Raises:
+          InvalidDeviceError: there is no such device (107001).
+        """
+        ...
+
+    def close(self) -> None:
+        """Release everything; the backend is not used again. Never raises for what is left open."""
+        ...
