@@ -1,0 +1,56 @@
+# Plain pip and venv: needs python >= 3.11 and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DIGITS := examples/digits
+
+.PHONY: help demo test check format clean
+
+help:
+	@echo "make demo    install into $(VENV) and read twelve handwritten digits"
+	@echo "make test    run the whole test suite"
+	@echo "make check   style, types, spelling"
+	@echo "make format  let ruff rewrite what it can"
+	@echo "make clean   remove $(VENV) and every cache"
+
+demo: $(VENV)/.installed
+	$(BIN)/aclasync run --config $(DIGITS)/acl.json --model $(DIGITS)/digits.onnx --input $(DIGITS)/images/*.png
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest $(ARGS)
+
+check: $(VENV)/.check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python --ignoreexternal --verifytypes aclasync
+	$(BIN)/codespell
+
+format: $(VENV)/.check
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .coverage
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# Stamps: an environment is filled again only when pyproject.toml has changed.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+		|| { echo "aclasync needs python >= 3.11; say which: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"  # the first with --group
+	touch $@
+
+# Editable, so that what runs is what stands in the checkout.
+$(VENV)/.installed: $(VENV)/.made pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable ".[embedded,cli]"
+	touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.check: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --group check
+	touch $@
