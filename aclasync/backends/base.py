@@ -6,15 +6,18 @@ only says, with `blocks`, whether its lifecycle calls may wait.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
 from enum import IntEnum
-from pathlib import Path
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 from attrs import frozen
 
-from aclasync.config import Resolution
-from aclasync.product import Product
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+    from pathlib import Path
+
+    from aclasync.config import Resolution
+    from aclasync.product import Product
+
 
 @final
 class LogLevel(IntEnum):
@@ -62,7 +65,10 @@ class DeviceLimits:
 @final
 @frozen
 class TensorSpec:
-    """Name, element type and shape of a model's input or output; a dynamic dimension is None or a name."""
+    """Name, element type and shape of a model's input or output.
+
+    A dynamic dimension is None or a name.
+    """
 
     name: str
     dtype: str
@@ -73,10 +79,14 @@ class ModelHandle(Protocol):
     """A loaded model; every call belongs on the thread that owns its device's context."""
 
     @property
-    def inputs(self) -> tuple[TensorSpec, ...]: ...
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """What `execute` wants, in the model's order."""
+        ...
 
     @property
-    def outputs(self) -> tuple[TensorSpec, ...]: ...
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """What `execute` returns, in the model's order."""
+        ...
 
     def execute(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Run once and return every output by name.
@@ -96,10 +106,14 @@ class DeviceHandle(Protocol):
     """An opened device; opened, used and closed on one thread."""
 
     @property
-    def device_id(self) -> int: ...
+    def device_id(self) -> int:
+        """The number it was opened by."""
+        ...
 
     @property
-    def limits(self) -> DeviceLimits: ...
+    def limits(self) -> DeviceLimits:
+        """What was in force when it was opened."""
+        ...
 
     def bind_thread(self) -> None:
         """Make this device's context current on the calling thread."""
@@ -131,7 +145,9 @@ class Backend(Protocol):
         ...
 
     @property
-    def product(self) -> Product: ...
+    def product(self) -> Product:
+        """The product family whose rules are kept."""
+        ...
 
     @property
     def blocks(self) -> bool:
@@ -139,7 +155,9 @@ class Backend(Protocol):
         ...
 
     @property
-    def device_count(self) -> int: ...
+    def device_count(self) -> int:
+        """How many devices can be opened, numbered from 0."""
+        ...
 
     @property
     def announce(self) -> Callable[[str], Awaitable[None]] | None:
@@ -155,7 +173,7 @@ class Backend(Protocol):
         ...
 
     def undo(self, step: str) -> None:
-        """Take back a step of an init that failed later."""
+        """Take back a step of an init that failed later; without effect if the step had none."""
         ...
 
     def stop(self, step: str) -> None:

@@ -1,0 +1,204 @@
+"""The embedded device family: what a lifecycle step does to it, and its open devices."""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from typing import TYPE_CHECKING, final
+
+from aclasync.errors import AclCode, BackendError, InvalidDeviceError
+
+from .context import ThreadContexts
+from .device import EmbeddedDevice
+from .drain import DeviceLogs
+from .limits import check_limits
+from .settings import FINALIZE_FIELDS, INIT_FIELDS, Settings
+from .visible import visible_devices
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from aclasync.backends.base import LogTally
+    from aclasync.config import Environment, Resolution
+    from aclasync.product import Product
+
+_logger = logging.getLogger("aclasync.backends")
+
+_FRESH = Settings()
+
+
+@final
+class EmbeddedBackend:
+    """A `Backend` of CPU devices, for one span from init to finalize.
+
+    Lifecycle calls come one at a time, as the runtime's gate has it; devices may be opened, used
+    and closed on any threads.
+
+    Raises:
+      InvalidDeviceError: ASCEND_RT_VISIBLE_DEVICES does not fit the count of devices.
+    """
+
+    def __init__(
+        self,
+        product: Product,
+        environment: Environment,
+        devices: int | None = None,
+        log_latency: float = 0.0,
+    ) -> None:
+        if devices is not None and devices < 0:
+            raise ValueError(f"devices is {devices}, less than none")
+
+        if not (log_latency >= 0 and math.isfinite(log_latency)):
+            raise ValueError(f"log_latency is {log_latency}, not a time in seconds")
+
+        self._product = product
+        self._visible = visible_devices(devices, environment)
+        self._settings = _FRESH
+        self._before: dict[str, Settings] = {}
+        self._contexts = ThreadContexts()
+        self._logs = DeviceLogs(environment, log_latency)
+        self._lock = threading.Lock()
+        self._handles: list[EmbeddedDevice] = []
+
+    @property
+    def name(self) -> str:
+        """Always `embedded`."""
+        return "embedded"
+
+    @property
+    def product(self) -> Product:
+        """The product family whose rules are kept."""
+        return self._product
+
+    @property
+    def blocks(self) -> bool:
+        """No call of the lifecycle waits for anything."""
+        return False
+
+    @property
+    def device_count(self) -> int:
+        """How many devices can be opened, numbered from 0."""
+        return len(self._visible)
+
+    @property
+    def announce(self) -> Callable[[str], Awaitable[None]] | None:
+        """None: this is no test double."""
+        return None
+
+    @property
+    def visible(self) -> tuple[int, ...]:
+        """The physical number of every device that can be opened."""
+        return self._visible
+
+    @property
+    def settings(self) -> Settings:
+        """What the steps so far have set."""
+        return self._settings
+
+    @property
+    def handles(self) -> tuple[EmbeddedDevice, ...]:
+        """Every open handle, the oldest first."""
+        with self._lock:
+            return tuple(self._handles)
+
+    def start(self, step: str, resolution: Resolution) -> None:
+        """Perform one step of the init sequence.
+
+        Raises:
+          InvalidDeviceError: the default device does not exist (107001).
+          BackendError: the event mode was set before (107000).
+          ValueError: there is no such step.
+        """
+        if step not in INIT_FIELDS:
+            raise ValueError(f"the embedded device has no init step {step!r}")
+
+        before = self._settings
+        after = before.with_step(step, resolution.effective)
+        if step == "default_device" and after.default_device is not None:
+            self._check_device(after.default_device, "default_device in the configuration")
+        elif (
+            step == "event_mode" and after.event_mode is not None and before.event_mode is not None
+        ):
+            detail = "the event mode can be set only once"
+            raise BackendError(AclCode.RT_PARAM_INVALID, "aclInit", detail)
+
+        self._before[step] = before
+        self._settings = after
+
+    def undo(self, step: str) -> None:
+        """Put back what `start(step)` replaced; nothing if it was not performed.
+
+        Raises:
+          ValueError: there is no such step.
+        """
+        if step not in INIT_FIELDS:
+            raise ValueError(f"the embedded device has no init step {step!r}")
+
+        before = self._before.pop(step, None)
+        if before is not None:
+            self._settings = self._settings.with_fields_of(before, INIT_FIELDS[step])
+
+    def stop(self, step: str) -> None:
+        """Perform one step of the finalize sequence; again, to no harm.
+
+        Raises:
+          ValueError: there is no such step.
+        """
+        if step not in FINALIZE_FIELDS:
+            raise ValueError(f"the embedded device has no finalize step {step!r}")
+
+        self._settings = self._settings.with_fields_of(_FRESH, FINALIZE_FIELDS[step])
+
+    def begin_drain(self, acknowledged: Callable[[], None]) -> int:
+        """Ask every device that was opened to deliver its log; return how many still owe lines."""
+        return self._logs.begin_drain(acknowledged)
+
+    def end_drain(self) -> LogTally:
+        """Stop delivering and spool what is left; a line written later goes to the spool."""
+        return self._logs.end_drain()
+
+    def open_device(self, device_id: int) -> EmbeddedDevice:
+        """Open a device and make its context current on the calling thread.
+
+        Raises:
+          InvalidDeviceError: there is no such device (107001).
+          DeviceError: the product can't have the limits that were set (107000).
+        """
+        self._check_device(device_id, "aclrtSetDevice")
+        limits = self._settings.limits
+        check_limits(limits, self._product, device_id)
+        device = EmbeddedDevice(
+            device_id,
+            limits,
+            contexts=self._contexts,
+            log=self._logs.of(device_id),
+            closed=self._forget,
+        )
+        with self._lock:
+            self._handles.append(device)
+
+        device.bind_thread()
+        return device
+
+    def close(self) -> None:
+        """Close what was left open, with a warning that names it, and end the logs."""
+        for device in self.handles:
+            _logger.warning(
+                "device %d was left open with %d models loaded; closing it",
+                *(device.device_id, len(device.models)),
+            )
+            device.close()
+
+        self._logs.end_drain()
+
+    def _check_device(self, device_id: int, function: str) -> None:
+        if device_id not in range(self.device_count):
+            known = f"0 to {self.device_count - 1}" if self.device_count else "none at all"
+            detail = f"there is no device {device_id!r}; there are {known}"
+            raise InvalidDeviceError(AclCode.RT_INVALID_DEVICEID, function, detail)
+
+    def _forget(self, device: EmbeddedDevice) -> None:
+        with self._lock:
+            if device in self._handles:
+                self._handles.remove(device)

@@ -1,0 +1,110 @@
+"""A handle of the embedded device: its context, its log and the models loaded through it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, final
+
+from .context import Context
+from .engine import load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from aclasync.backends.base import DeviceLimits, LogLevel
+
+    from .context import ThreadContexts
+    from .devicelog import DeviceLog
+    from .engine import OnnxModel
+
+
+@final
+class EmbeddedDevice:
+    """One holder's view of a device; the device itself is open while any handle is."""
+
+    def __init__(
+        self,
+        device_id: int,
+        limits: DeviceLimits,
+        *,
+        contexts: ThreadContexts,
+        log: DeviceLog,
+        closed: Callable[[EmbeddedDevice], None],
+    ) -> None:
+        self._context = Context(device_id)
+        self._limits = limits
+        self._contexts = contexts
+        self._log = log
+        self._closed = closed
+        self._models: list[OnnxModel] = []
+
+    @property
+    def device_id(self) -> int:
+        """The number it was opened by."""
+        return self._context.device_id
+
+    @property
+    def limits(self) -> DeviceLimits:
+        """What was in force when it was opened."""
+        return self._limits
+
+    @property
+    def is_open(self) -> bool:
+        """False once `close` was called."""
+        return self._context.is_open
+
+    @property
+    def models(self) -> tuple[OnnxModel, ...]:
+        """What is loaded through this handle."""
+        return tuple(self._models)
+
+    def bind_thread(self) -> None:
+        """Make this device's context current on the calling thread.
+
+        Raises:
+          DeviceError: the handle is closed.
+        """
+        self._context.require_open("aclrtSetCurrentContext")
+        self._contexts.bind(self._context)
+
+    def unbind_thread(self) -> None:
+        """Take the context from the calling thread; what was current before it is so again."""
+        self._contexts.unbind(self._context)
+
+    def write_log(self, level: LogLevel, text: str) -> None:
+        """Put one line into the device's log; any thread may, also after `close`."""
+        self._log.write(level, text)
+
+    def load_model(self, path: Path) -> OnnxModel:
+        """Load an ONNX file.
+
+        Raises:
+          NoContextError: the calling thread has no context of this device (107002).
+          BackendUnavailableError: ONNX Runtime is not installed.
+          DeviceError: there is no such file (100003) or it is no model (100013).
+        """
+        self.require("aclmdlLoadFromFile")
+        model = load_model(path, require=self.require, closed=self._models.remove)
+        self._models.append(model)
+        return model
+
+    def require(self, function: str) -> None:
+        """Refuse, as `function`, to go on unless this device is current on the calling thread.
+
+        Raises:
+          NoContextError: nothing is current there (107002).
+          DeviceError: the handle is closed, or another device is current.
+        """
+        self._contexts.require(self._context, function)
+
+    def close(self) -> None:
+        """Unload the models and end the context on every thread; a second call does nothing."""
+        if not self.is_open:
+            return
+
+        for model in self.models:
+            model.close()
+
+        self._contexts.unbind(self._context)
+        self._context.is_open = False
+        self._closed(self)

@@ -1,0 +1,132 @@
+"""Models on the CPU by ONNX Runtime, which is imported when the first one is loaded."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, final
+
+from aclasync.backends.base import TensorSpec
+from aclasync.errors import AclCode, BackendUnavailableError, DeviceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+_LOAD = "aclmdlLoadFromFile"
+_EXECUTE = "aclmdlExecute"
+
+
+def load_model(
+    path: Path, *, require: Callable[[str], None], closed: Callable[[OnnxModel], None]
+) -> OnnxModel:
+    """Load a file; `require` is asked before every run, `closed` is told of the unloading.
+
+    Raises:
+      BackendUnavailableError: ONNX Runtime is not installed.
+      DeviceError: there is no such file (100003) or it is no model (100013).
+    """
+    try:
+        with path.open("rb"):
+            pass
+    except OSError as exc:
+        detail = f"can't read the model {path}: {exc.strerror}"
+        raise DeviceError(AclCode.INVALID_FILE, _LOAD, detail) from exc
+
+    try:
+        import onnxruntime  # noqa: PLC0415 (optional, and slow to import)
+    except ImportError as exc:
+        detail = 'models need ONNX Runtime: pip install "aclasync[embedded]"'
+        raise BackendUnavailableError(_LOAD, detail, [("onnxruntime", str(exc))]) from exc
+
+    options = onnxruntime.SessionOptions()
+    # The caller's thread does all the work: a device has one thread, and none is left behind.
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    options.log_severity_level = 4  # what goes wrong is raised; nothing but that on stderr
+    try:
+        session = onnxruntime.InferenceSession(
+            os.fspath(path), options, providers=["CPUExecutionProvider"]
+        )
+    except Exception as exc:  # its exceptions share no narrower class
+        raise DeviceError(AclCode.PARSE_MODEL, _LOAD, f"{path} is no usable model: {exc}") from exc
+
+    return OnnxModel(path, session, require=require, closed=closed)
+
+
+@final
+class OnnxModel:
+    """A loaded ONNX model."""
+
+    def __init__(
+        self,
+        path: Path,
+        session: Any,
+        *,
+        require: Callable[[str], None],
+        closed: Callable[[OnnxModel], None],
+    ) -> None:
+        self._path = path
+        self._session = session
+        self._require = require
+        self._closed = closed
+        self._inputs = tuple(map(_tensor_spec, session.get_inputs()))
+        self._outputs = tuple(map(_tensor_spec, session.get_outputs()))
+
+    @property
+    def path(self) -> Path:
+        """The file it came from."""
+        return self._path
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """What `execute` wants, in the model's order."""
+        return self._inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """What `execute` returns, in the model's order."""
+        return self._outputs
+
+    def execute(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+        """Run once and return every output by name; see `tensors` for what an input may be.
+
+        Raises:
+          NoContextError: the calling thread has no context of this device (107002).
+          DeviceError: an input is missing, unknown, of another type or shape (100017), the run
+            failed (500001), or the model was unloaded (100011).
+        """
+        from .tensors import fit_inputs  # noqa: PLC0415 (imports numpy)
+
+        self._require(_EXECUTE)
+        session = self._session
+        if session is None:
+            detail = f"the model {self._path} was unloaded"
+            raise DeviceError(AclCode.INVALID_MODEL_ID, _EXECUTE, detail)
+
+        feed = fit_inputs(self._inputs, inputs, model=self._path.name)
+        try:
+            values = session.run(None, feed)
+        except Exception as exc:  # its exceptions share no narrower class
+            detail = f"the model {self._path} failed: {exc}"
+            raise DeviceError(AclCode.FAILURE, _EXECUTE, detail) from exc
+
+        return dict(zip((spec.name for spec in self._outputs), values, strict=True))
+
+    def close(self) -> None:
+        """Unload; a second call does nothing."""
+        if self._session is not None:
+            self._session = None
+            self._closed(self)
+
+
+# What ONNX Runtime calls an element type, where numpy has another name for it.
+_DTYPES = {"float": "float32", "double": "float64", "string": "str"}
+
+
+def _tensor_spec(argument: Any) -> TensorSpec:
+    """Return what ONNX Runtime says of an input or output; no tensor keeps its type's full text."""
+    text: str = argument.type
+    if text.startswith("tensor("):
+        text = text.removeprefix("tensor(").removesuffix(")")
+        text = _DTYPES.get(text, text)
+
+    return TensorSpec(argument.name, text, tuple(argument.shape or ()))
