@@ -25,8 +25,8 @@ _logger = logging.getLogger("aclasync.device")
 #: Lines that a device holds before it must let one go.
 CAPACITY = 4096
 
-# For a host whose disk hangs: the batch it sits on is spooled as well, rather than waited for.
-_STUCK_HOST_S = 1.0
+#: How long `end` waits for a host whose disk hangs; then the batch it sits on is spooled as well.
+PATIENCE_S = 1.0
 
 
 @final
@@ -46,6 +46,7 @@ class DeviceLog:
         spool: LineSink,
         latency_s: float = 0.0,
         capacity: int = CAPACITY,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self._device_id = device_id
         # None: not written. NULL is missing: it switches a log off, no line has it.
@@ -58,6 +59,7 @@ class DeviceLog:
         self._spool = spool
         self._latency_s = latency_s
         self._capacity = capacity
+        self._patience_s = patience_s
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._is_idle = False
@@ -143,7 +145,7 @@ class DeviceLog:
         """Stop the thread and spool what it did not deliver; a second call does nothing."""
         self.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(_STUCK_HOST_S)
+            self._thread.join(self._patience_s)
 
         with self._changed:
             if self._has_ended:
