@@ -134,9 +134,6 @@ class FinalizeError(AclError, ExceptionGroup[Exception]):
     def __str__(self) -> str:
         return AclError.__str__(self)
 
-    def derive(self, excs: Sequence[Exception], /) -> Self:
-        return type(self)(self.function, excs)
-
     def _fields(self) -> tuple[Any, ...]:
         return (self.function, list(self.exceptions))
 

@@ -1,0 +1,245 @@
+"""What can happen to a runtime, and what it may order in return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import final
+
+from attrs import field, frozen
+
+from aclasync.errors import AclError
+from aclasync.product import LifecycleRules
+
+from .sequence import FinalizeEntry, FinalizeStep, InitEntry, InitStep
+from .state import Content, OnError, Policy
+
+
+# Requests: somebody calls.
+
+
+@final
+@frozen
+class InitRequested:
+    """An init; `content` is None when the caller joins whatever is running."""
+
+    content: Content | None
+    policy: Policy
+    rules: LifecycleRules
+
+
+@final
+@frozen
+class ReleaseRequested:
+    """One reference comes back; `epoch` is the holder's, None for a bare finalize_reference."""
+
+    on_error: OnError
+    epoch: int | None = None
+
+
+@final
+@frozen
+class FinalizeRequested:
+    """A full finalize, whatever the count."""
+
+    on_error: OnError
+
+
+@final
+@frozen
+class QuietRequested:
+    """The caller wants to act while no transition is under way."""
+
+
+Request = InitRequested | ReleaseRequested | FinalizeRequested | QuietRequested
+
+
+# Outcomes: an order of the machine's was carried out.
+
+
+@final
+@frozen
+class ConfigRead:
+    """The configuration has been read and judged."""
+
+    content: Content
+    is_given: bool
+    #: The error that the safe policy raises before anything starts.
+    invalid: Exception | None = None
+    #: For the faithful policy: the error at each step that would meet a fault.
+    faults: Mapping[InitStep, Exception] = field(factory=dict)
+
+
+@final
+@frozen
+class StepSucceeded:
+    """The ordered step is done."""
+
+
+@final
+@frozen
+class StepFailed:
+    """The ordered step failed or was cancelled; a step of many callbacks may fail more than once."""
+
+    errors: tuple[BaseException, ...]
+    #: Whether something of it may have to be undone.
+    took_effect: bool = False
+
+
+Outcome = ConfigRead | StepSucceeded | StepFailed
+
+
+# Facts from outside.
+
+
+@final
+@frozen
+class Withdrawn:
+    """The caller was cancelled after its request had been decided and before it could act.
+
+    With `may_close` false a reference is kept rather than be the last one given back, because
+    nobody is there who could run the finalize sequence.
+    """
+
+    decision: Decision
+    may_close: bool = True
+
+
+@final
+@frozen
+class Forked:
+    """This process is now a child of the one with that pid."""
+
+    parent_pid: int
+
+
+Event = Request | Outcome | Withdrawn | Forked
+
+
+# Decisions: the answer to a request.
+
+
+@final
+@frozen
+class Wait:
+    """A transition is under way; ask again when it is over."""
+
+
+@final
+@frozen
+class ReadFirst:
+    """The content can't be compared before the file has been read."""
+
+
+@final
+@frozen
+class Joined:
+    """The runtime was up; one reference was taken."""
+
+    is_repeat: bool
+    config_applied: bool
+    #: The caller's policy wants to hear that its config is not in force.
+    warns: bool = False
+
+
+@final
+@frozen
+class Counted:
+    """One reference was given back, and others are left."""
+
+    ref_count: int
+
+
+@final
+@frozen
+class Refused:
+    """Nothing changed."""
+
+    error: AclError
+
+
+@final
+@frozen
+class NothingToDo:
+    """The product's rules make this call a success without effect."""
+
+
+@final
+@frozen
+class Quiet:
+    """No transition is under way."""
+
+    is_up: bool
+
+
+# Orders: one at a time, to whoever runs the transition.
+
+
+@final
+@frozen
+class Read:
+    """Read and judge the configuration; answer `ConfigRead`. Begins an init."""
+
+
+@final
+@frozen
+class Start:
+    """Perform a step of the init sequence."""
+
+    entry: InitEntry
+
+
+@final
+@frozen
+class Undo:
+    """Take back a step of the init sequence."""
+
+    step: InitStep
+
+
+@final
+@frozen
+class Stop:
+    """Perform a step of the finalize sequence. The first one begins a finalize."""
+
+    entry: FinalizeEntry
+    on_error: OnError
+
+
+@final
+@frozen
+class Opened:
+    """The runtime is up with one reference, the caller's."""
+
+    epoch: int
+
+
+@final
+@frozen
+class OpenFailed:
+    """The runtime is down as before; raise this."""
+
+    error: BaseException
+    undo_failures: tuple[BaseException, ...] = ()
+
+
+@final
+@frozen
+class Closed:
+    """The runtime is down; these steps failed on the way."""
+
+    failures: tuple[Exception, ...]
+
+
+@final
+@frozen
+class CloseStopped:
+    """The runtime is as it was before the finalize; this step's failure stopped it."""
+
+    error: Exception
+
+
+Decision = Wait | ReadFirst | Joined | Counted | Refused | NothingToDo | Quiet | Read | Stop
+Effect = Decision | Start | Undo | Opened | OpenFailed | Closed | CloseStopped
+
+# The sequence names that travel inside effects.
+Step = InitStep | FinalizeStep

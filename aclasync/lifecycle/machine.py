@@ -1,0 +1,440 @@
+"""The lifecycle: one table of what each event does in each phase, and the functions it names.
+
+Everything that changes a `LifecycleState` is in this file. It does not know who calls, on which
+loop or thread, or how an order is carried out; it only trusts that orders are carried out one at
+a time and that each outcome is fed back.
+
+A request is answered at once with a decision. `Read` and a first `Stop` hand the caller a
+transition: it performs the orders and feeds the outcomes until `Opened`, `OpenFailed`, `Closed`
+or `CloseStopped` ends it. What a table cannot say: an init that fails goes back through `Undo`
+for every step that had an effect, last first, whatever each of those does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, assert_never
+
+from attrs import evolve
+
+from aclasync.codes import AclCode
+from aclasync.errors import (
+    AclError,
+    ConfigMismatchError,
+    ForkedRuntimeError,
+    RepeatFinalizeError,
+)
+from aclasync.product import LifecycleRules
+
+from .events import (
+    Closed,
+    CloseStopped,
+    ConfigRead,
+    Counted,
+    Effect,
+    Event,
+    FinalizeRequested,
+    Forked,
+    InitRequested,
+    Joined,
+    NothingToDo,
+    Opened,
+    OpenFailed,
+    Quiet,
+    QuietRequested,
+    Read,
+    ReadFirst,
+    Refused,
+    ReleaseRequested,
+    Start,
+    StepFailed,
+    StepSucceeded,
+    Stop,
+    Undo,
+    Wait,
+    Withdrawn,
+)
+from .sequence import INIT_ORDER, InitStep
+from .state import (
+    NO_CONTENT,
+    Closing,
+    Content,
+    LifecycleState,
+    OnError,
+    OnMismatch,
+    Opening,
+    Phase,
+    Standing,
+)
+
+Transition = tuple[LifecycleState, Effect]
+
+# What `Read` covers: the machine's own steps, and the ones it then orders.
+_AFTER_READING = tuple(e for e in INIT_ORDER if e.step not in (InitStep.READ, InitStep.PIN))
+
+
+def initial_state(rules: LifecycleRules) -> LifecycleState:
+    """Return the state of a runtime that nobody has used."""
+    return LifecycleState(0, Standing(rules))
+
+
+def step(state: LifecycleState, event: Event) -> Transition:
+    """Return the state after `event` and what is to be done about it.
+
+    Raises:
+      KeyError: the event can't happen in this phase; the caller has a bug.
+    """
+    return TABLE[type(event), state.standing.phase](state, event)
+
+
+def is_up(state: LifecycleState) -> bool:
+    """Whether somebody holds a reference and no transition is under way."""
+    return state.standing.phase is Phase.UP
+
+
+def nested_entry(state: LifecycleState, content: Content | None) -> LifecycleState | None:
+    """Return the state after a nested init that needs no thought, or None if `step` must decide.
+
+    This is the hot path of a server: the runtime is up and the content is the running one.
+    """
+    standing = state.standing
+    if standing.phase is not Phase.UP:
+        return None
+
+    running = standing.running
+    if content is None or (running is not None and content.raw == running.raw is not None):
+        return LifecycleState(state.ref_count + 1, standing)
+
+    return None
+
+
+def nested_exit(state: LifecycleState, epoch: int) -> LifecycleState | None:
+    """Return the state after a holder of several left, or None if `step` must decide."""
+    standing = state.standing
+    if state.ref_count > 1 and standing.phase is Phase.UP and standing.epoch == epoch:
+        return LifecycleState(state.ref_count - 1, standing)
+
+    return None
+
+
+# Requests
+
+
+def _wait(state: LifecycleState, _: Event) -> Transition:
+    return state, Wait()
+
+
+def _refuse_forked(state: LifecycleState, _: Event) -> Transition:
+    parent = state.standing.parent_pid
+    error = ForkedRuntimeError(
+        AclCode.INTERNAL_ERROR,
+        "aclasync",
+        f"this process was forked from {parent}, which had initialised ACL; "
+        'a forked child can\'t use it: start workers with the "spawn" start method',
+    )
+    return state, Refused(error)
+
+
+def _begin_opening(state: LifecycleState, event: InitRequested) -> Transition:
+    opening = Opening(event.policy, event.content)
+    return _moved(state, rules=event.rules, phase=Phase.OPENING, transition=opening), Read()
+
+
+def _join(state: LifecycleState, event: InitRequested) -> Transition:
+    running = state.standing.running or NO_CONTENT
+    rules = state.standing.rules
+    joined = LifecycleState(state.ref_count + 1, state.standing)
+    on_mismatch = event.policy.on_mismatch
+    is_ignored = on_mismatch is OnMismatch.IGNORE or not rules.pins_config
+    is_same = True if event.content is None else event.content.is_same_as(running)
+
+    if is_same:
+        return joined, Joined(rules.reports_repeat, config_applied=True)
+
+    if is_ignored:
+        return joined, Joined(rules.reports_repeat, config_applied=False)
+
+    if is_same is None:
+        return state, ReadFirst()
+
+    if on_mismatch is OnMismatch.WARN:
+        return joined, Joined(rules.reports_repeat, config_applied=False, warns=True)
+
+    return state, Refused(_mismatch(event.content or NO_CONTENT, running, "is running with"))
+
+
+def _release(state: LifecycleState, event: ReleaseRequested) -> Transition:
+    if event.epoch not in (None, state.standing.epoch):
+        return _refuse_swept(state, event)
+
+    if state.ref_count > 1:
+        count = state.ref_count - 1
+        return LifecycleState(count, state.standing), Counted(count)
+
+    return _begin_closing(state, event.on_error)
+
+
+def _refuse_release(state: LifecycleState, event: ReleaseRequested) -> Transition:
+    if event.epoch is not None:
+        return _refuse_swept(state, event)
+
+    return state, Refused(
+        RepeatFinalizeError(
+            AclCode.REPEAT_FINALIZE,
+            "aclFinalizeReference",
+            "there is no reference to give back; every init pairs with one finalize_reference",
+        )
+    )
+
+
+def _refuse_swept(state: LifecycleState, _: Event) -> Transition:
+    return state, Refused(
+        RepeatFinalizeError(
+            AclCode.REPEAT_FINALIZE,
+            "aclFinalizeReference",
+            "somebody called finalize() while this session was open, which ended the runtime for "
+            "everyone; give back one reference with finalize_reference() instead",
+        )
+    )
+
+
+def _finalize(state: LifecycleState, event: FinalizeRequested) -> Transition:
+    if state.standing.rules.finalize_counts_down and state.ref_count > 1:
+        count = state.ref_count - 1
+        return LifecycleState(count, state.standing), Counted(count)
+
+    return _begin_closing(state, event.on_error)
+
+
+def _finalize_while_down(state: LifecycleState, event: FinalizeRequested) -> Transition:
+    if state.standing.rules.finalize_counts_down:
+        return state, NothingToDo()
+
+    if state.standing.is_finalized:
+        error = RepeatFinalizeError(
+            AclCode.REPEAT_FINALIZE, "aclFinalize", "the runtime is finalized already"
+        )
+        return state, Refused(error)
+
+    return _begin_closing(state, event.on_error)
+
+
+def _begin_closing(state: LifecycleState, on_error: OnError) -> Transition:
+    closing = Closing(on_error, before=state.standing.phase)
+    return _moved(state, phase=Phase.CLOSING, transition=closing), Stop(closing.plan[0], on_error)
+
+
+def _quiet(state: LifecycleState, _: Event) -> Transition:
+    return state, Quiet(is_up=state.standing.phase is Phase.UP)
+
+
+# Outcomes of an init
+
+
+def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
+    standing = state.standing
+    opening = _opening(standing)
+    plan = tuple(e for e in _AFTER_READING if event.is_given or not e.needs_config)
+    opening = evolve(opening, content=event.content, plan=plan, faults=event.faults)
+    state = _moved(state, transition=opening)
+
+    if (unreadable := event.faults.get(InitStep.READ)) is not None:
+        return _fail_opening(state, StepFailed((unreadable,)))
+
+    pinned = standing.pinned
+    if pinned is not None and standing.rules.pins_config and event.content.raw != pinned.raw:
+        mismatch = _mismatch(event.content, pinned, "was first initialised with")
+        return _fail_opening(state, StepFailed((mismatch,)))
+
+    if opening.policy.validates_first and event.invalid is not None:
+        return _fail_opening(state, StepFailed((event.invalid,)))
+
+    return _next_start(state)
+
+
+def _advance_opening(state: LifecycleState, _: StepSucceeded) -> Transition:
+    opening = _opening(state.standing)
+    if opening.failure is not None:
+        return _next_undo(_moved(state, transition=evolve(opening, undoing=opening.undoing[1:])))
+
+    return _next_start(_moved(state, transition=evolve(opening, at=opening.at + 1)))
+
+
+def _next_start(state: LifecycleState) -> Transition:
+    standing = state.standing
+    opening = _opening(standing)
+    if opening.at == len(opening.plan):
+        epoch = standing.epoch + 1
+        pinned = standing.pinned or opening.content
+        up = evolve(
+            standing,
+            phase=Phase.UP,
+            epoch=epoch,
+            running=opening.content,
+            pinned=pinned if standing.rules.pins_config else None,
+            is_finalized=False,
+            transition=None,
+        )
+        return LifecycleState(1, up), Opened(epoch)
+
+    entry = opening.plan[opening.at]
+    if (fault := opening.faults.get(entry.step)) is not None:
+        return _fail_opening(state, StepFailed((fault,)))
+
+    return state, Start(entry)
+
+
+def _fail_opening(state: LifecycleState, event: StepFailed) -> Transition:
+    opening = _opening(state.standing)
+    if opening.failure is not None:
+        undone = evolve(
+            opening,
+            undoing=opening.undoing[1:],
+            undo_failures=(*opening.undo_failures, *event.errors),
+        )
+        return _next_undo(_moved(state, transition=undone))
+
+    reached = opening.at + 1 if event.took_effect else opening.at
+    undoing = tuple(entry.step for entry in reversed(opening.plan[:reached]))
+    failed = evolve(opening, failure=event.errors[0], undoing=undoing)
+    return _next_undo(_moved(state, transition=failed))
+
+
+def _next_undo(state: LifecycleState) -> Transition:
+    opening = _opening(state.standing)
+    if opening.undoing:
+        return state, Undo(opening.undoing[0])
+
+    assert opening.failure is not None
+    effect = OpenFailed(opening.failure, opening.undo_failures)
+    return _moved(state, phase=Phase.DOWN, transition=None), effect
+
+
+# Outcomes of a finalize
+
+
+def _advance_closing(state: LifecycleState, _: StepSucceeded) -> Transition:
+    closing = _closing(state.standing)
+    return _next_stop(state, evolve(closing, at=closing.at + 1))
+
+
+def _fail_closing(state: LifecycleState, event: StepFailed) -> Transition:
+    closing = _closing(state.standing)
+    errors = tuple(e if isinstance(e, Exception) else _interrupted(e) for e in event.errors)
+    if closing.on_error is OnError.STOP:
+        return _moved(state, phase=closing.before, transition=None), CloseStopped(errors[0])
+
+    failures = (*closing.failures, *errors)
+    return _next_stop(state, evolve(closing, at=closing.at + 1, failures=failures))
+
+
+def _next_stop(state: LifecycleState, closing: Closing) -> Transition:
+    if closing.at < len(closing.plan):
+        return _moved(state, transition=closing), Stop(
+            closing.plan[closing.at], closing.on_error
+        )
+
+    down = evolve(
+        state.standing, phase=Phase.DOWN, running=None, is_finalized=True, transition=None
+    )
+    return LifecycleState(0, down), Closed(closing.failures)
+
+
+# Facts from outside
+
+
+def _withdraw(state: LifecycleState, event: Withdrawn) -> Transition:
+    decision = event.decision
+    standing = state.standing
+    match decision:
+        case Joined() if standing.phase is Phase.UP and (state.ref_count > 1 or event.may_close):
+            return _release(state, ReleaseRequested(OnError.CONTINUE))
+        case Counted() if standing.phase is Phase.UP:
+            return LifecycleState(state.ref_count + 1, standing), NothingToDo()
+        case Read():
+            return _moved(state, phase=Phase.DOWN, transition=None), NothingToDo()
+        case Stop():
+            before = _closing(standing).before
+            return _moved(state, phase=before, transition=None), NothingToDo()
+        case (
+            Joined() | Counted() | ReadFirst() | Refused() | NothingToDo() | Quiet() | Wait()
+        ):
+            return state, NothingToDo()
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _fork(state: LifecycleState, event: Forked) -> Transition:
+    standing = state.standing
+    if standing.phase is Phase.FORKED or (standing.phase is Phase.DOWN and standing.epoch == 0):
+        return state, NothingToDo()
+
+    forked = evolve(
+        standing, phase=Phase.FORKED, transition=None, parent_pid=event.parent_pid
+    )
+    return LifecycleState(0, forked), NothingToDo()
+
+
+# What the functions above share
+
+
+def _moved(state: LifecycleState, **changes: Any) -> LifecycleState:
+    return LifecycleState(state.ref_count, evolve(state.standing, **changes))
+
+
+def _opening(standing: Standing) -> Opening:
+    assert isinstance(standing.transition, Opening)
+    return standing.transition
+
+
+def _closing(standing: Standing) -> Closing:
+    assert isinstance(standing.transition, Closing)
+    return standing.transition
+
+
+def _mismatch(asked: Content, bound: Content, how: str) -> ConfigMismatchError:
+    return ConfigMismatchError(
+        AclCode.INVALID_PARAM,
+        "aclInit",
+        f"{asked.name} differs from {bound.name}, which this process {how}; a process keeps one "
+        "configuration for life: use the same content, or start another process",
+    )
+
+
+def _interrupted(error: BaseException) -> AclError:
+    wrapped = AclError(AclCode.FAILURE, "aclFinalize", f"a step was interrupted by {error!r}")
+    wrapped.__cause__ = error
+    return wrapped
+
+
+Handler = Callable[[LifecycleState, Any], Transition]
+
+TABLE: dict[tuple[type[Event], Phase], Handler] = {
+    (InitRequested, Phase.DOWN): _begin_opening,
+    (InitRequested, Phase.OPENING): _wait,
+    (InitRequested, Phase.UP): _join,
+    (InitRequested, Phase.CLOSING): _wait,
+    (InitRequested, Phase.FORKED): _refuse_forked,
+    (ReleaseRequested, Phase.DOWN): _refuse_release,
+    (ReleaseRequested, Phase.OPENING): _wait,
+    (ReleaseRequested, Phase.UP): _release,
+    (ReleaseRequested, Phase.CLOSING): _wait,
+    (ReleaseRequested, Phase.FORKED): _refuse_forked,
+    (FinalizeRequested, Phase.DOWN): _finalize_while_down,
+    (FinalizeRequested, Phase.OPENING): _wait,
+    (FinalizeRequested, Phase.UP): _finalize,
+    (FinalizeRequested, Phase.CLOSING): _wait,
+    (FinalizeRequested, Phase.FORKED): _refuse_forked,
+    (QuietRequested, Phase.DOWN): _quiet,
+    (QuietRequested, Phase.OPENING): _wait,
+    (QuietRequested, Phase.UP): _quiet,
+    (QuietRequested, Phase.CLOSING): _wait,
+    (QuietRequested, Phase.FORKED): _refuse_forked,
+    (ConfigRead, Phase.OPENING): _judge_config,
+    (StepSucceeded, Phase.OPENING): _advance_opening,
+    (StepFailed, Phase.OPENING): _fail_opening,
+    (StepSucceeded, Phase.CLOSING): _advance_closing,
+    (StepFailed, Phase.CLOSING): _fail_closing,
+    **{(Withdrawn, phase): _withdraw for phase in Phase},
+    **{(Forked, phase): _fork for phase in Phase},
+}

@@ -1,0 +1,330 @@
+"""What a `Runtime` is made of: ask the gate, and run the transition it hands over.
+
+Takes no decisions and has no opinions: the policy comes with each request.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+import warnings
+from collections.abc import Callable
+from typing import Any, final
+
+from aclasync.backends.base import Backend
+from aclasync.codes import AclCode
+from aclasync.config import AclConfig, ConfigText, Resolution, resolve_config
+from aclasync.errors import (
+    AclError,
+    BackendError,
+    ConfigError,
+    ConfigMismatchError,
+    NotInitializedError,
+)
+from aclasync.lifecycle.events import (
+    Closed,
+    ConfigRead,
+    Counted,
+    Decision,
+    Effect,
+    FinalizeRequested,
+    InitRequested,
+    Joined,
+    Opened,
+    Read,
+    ReadFirst,
+    Refused,
+    ReleaseRequested,
+    Request,
+    StepFailed,
+    Stop,
+)
+from aclasync.lifecycle.flush import NOTHING_TO_FLUSH, FlushReport
+from aclasync.lifecycle.machine import initial_state
+from aclasync.lifecycle.sequence import InitStep
+from aclasync.lifecycle.state import Content, OnError
+from aclasync.product import Product
+
+from . import process
+from .errtext import ErrorText
+from .flush import FLUSH_VARIABLE, Missing
+from .gate import Gate
+from .invoke import refuse_inside_callback
+from .reading import ConfigSource, describe, read, snapshot_environment
+from .registry import Registry
+from .span import Span
+from .transition import run_closing, run_opening
+from .uninterrupted import run_uninterrupted
+from .values import BackendName, ConfigIgnoredWarning, InitOutcome, InitRequest
+
+
+@final
+class Core:
+    """One runtime's state and the calls that change it."""
+
+    def __init__(
+        self,
+        *,
+        backend: BackendName,
+        product: Product | None,
+        callback_timeout_s: float | None,
+        open_backend: Callable[..., Backend],
+    ) -> None:
+        self._backend_name = backend
+        self._product = product
+        self._callback_timeout_s = callback_timeout_s
+        self._open_backend = open_backend
+        self._opened_at = ""
+        self.error_text = ErrorText()
+        #: What the running init opened.
+        self.span: Span | None = None
+        #: The very object that the running init was given, if it can't have changed since.
+        self.running_config: object = None
+        self.flush_report: FlushReport | None = None
+        rules = self._product_for(InitRequest()).rules
+        self.gate = Gate(initial_state(rules), self._close_last)
+        self.registry = Registry(self, self.gate, lambda: self.span)
+        process.watch(self)
+
+    async def init(self, request: InitRequest) -> InitOutcome:
+        """Initialise or join, under the request's policy."""
+        refuse_inside_callback(self, "aclInit")
+        try:
+            return await self._init(request)
+        except AclError as exc:
+            self.error_text.record(str(exc))
+            raise
+
+    async def finalize(self, on_error: OnError) -> FlushReport:
+        """End the runtime, whatever the count."""
+        refuse_inside_callback(self, "aclFinalize")
+        decision = await self._ask(FinalizeRequested(on_error))
+        return await self._close(decision) if isinstance(decision, Stop) else NOTHING_TO_FLUSH
+
+    async def release(
+        self, on_error: OnError, epoch: int | None = None, *, expects_cancel: bool = False
+    ) -> int:
+        """Give back one reference, of the opening `epoch` if a session holds it."""
+        refuse_inside_callback(self, "aclFinalizeReference")
+        decision = await self._ask(ReleaseRequested(on_error, epoch))
+        if isinstance(decision, Counted):
+            return decision.ref_count
+
+        assert isinstance(decision, Stop)
+        await self._close(decision, expects_cancel=expects_cancel)
+        return 0
+
+    def open_span(self, function: str) -> Span:
+        """Return what the running init opened.
+
+        Raises:
+          NotInitializedError: the runtime is down (100001).
+        """
+        if self.span is None:
+            raise NotInitializedError(
+                AclCode.UNINITIALIZE, function, "the runtime is down; open a session first"
+            )
+
+        return self.span
+
+    def product(self) -> Product:
+        """The product in force, or the one that an init would take."""
+        span = self.span
+        return self._product_for(InitRequest()) if span is None else span.resolution.product
+
+    # The process
+
+    def reset_after_fork(self, parent_pid: int) -> None:
+        """Start over in a forked child, or refuse everything there if the parent had begun."""
+        self.gate.reset_after_fork(parent_pid)
+        self.registry.reset_after_fork()
+        self.span = None
+
+    def left_open_at(self) -> str | None:
+        """Where the runtime was opened, if it is up."""
+        return None if self.span is None else self._opened_at
+
+    def abandon(self) -> None:
+        """Let go of the device without a finalize; for tests, which throw the runtime away."""
+        process.unwatch(self)
+        if self.span is not None and self.span.backend is not None:
+            self.span.backend.close()
+
+    # Transitions
+
+    async def _init(self, request: InitRequest) -> InitOutcome:
+        content, source = describe(request.config)
+        rules = self._product_for(request).rules
+        while True:
+            decision = await self._ask(InitRequested(content, request.policy, rules))
+            if isinstance(decision, Joined):
+                return await self._join(request, decision)
+
+            if isinstance(decision, Read):
+                return await self._open(request, source)
+
+            assert isinstance(decision, ReadFirst)
+            content, resolution = await self._read(request, source)
+            unreadable = _faults_of(resolution).get(InitStep.READ)
+            if unreadable is not None:
+                raise unreadable
+
+    async def _open(self, request: InitRequest, source: ConfigText | str) -> InitOutcome:
+        span: Span | None = None
+        outcome: ConfigRead | StepFailed
+        try:
+            content, resolution = await self._read(request, source)
+            span = self._span_for(request, resolution)
+            outcome = _judge(content, resolution, strict=request.strict)
+        except BaseException as exc:  # noqa: BLE001  # raised again by run_opening
+            outcome = StepFailed((exc,))
+
+        opened_at = "".join(traceback.format_stack(limit=12))
+
+        def publish(effect: Effect) -> None:
+            if isinstance(effect, Opened):
+                self.span = span
+                self.running_config = _unchanging(request.config)
+                self._opened_at = opened_at
+
+        try:
+            epoch = await run_opening(self.gate, span, outcome, publish)
+        except AclError as exc:
+            flattens = self._product_for(request).rules.flattens_init_failure
+            if not flattens or exc.code is AclCode.INTERNAL_ERROR:
+                raise
+
+            raise BackendError(AclCode.INTERNAL_ERROR, "aclInit", str(exc)) from exc
+
+        return InitOutcome(AclCode.SUCCESS, False, 1, True, epoch)  # noqa: FBT003
+
+    async def _join(self, request: InitRequest, joined: Joined) -> InitOutcome:
+        ref_count, standing = self.gate.state
+        try:
+            self._check_same_device(request)
+            if joined.warns:
+                running = standing.running
+                warnings.warn(
+                    f"joined a runtime that runs with {running.name if running else 'nothing'}; "
+                    "the configuration given here has no effect",
+                    ConfigIgnoredWarning,
+                    stacklevel=5,
+                )
+        except BaseException:
+            effect = self.gate.withdraw(joined)
+            if isinstance(effect, Stop):  # everybody else has left in the meantime
+                await self._close(effect)
+
+            raise
+
+        code = AclCode.REPEAT_INITIALIZE if joined.is_repeat else AclCode.SUCCESS
+        return InitOutcome(code, True, ref_count, joined.config_applied, standing.epoch)
+
+    async def _close(self, first: Stop, *, expects_cancel: bool = False) -> FlushReport:
+        span = self.span or self._span_of_nothing()
+
+        def publish(effect: Effect) -> None:
+            self.flush_report = span.flush_report
+            if isinstance(effect, Closed):
+                self.span = None
+                self.running_config = None
+
+        try:
+            await run_uninterrupted(
+                lambda: run_closing(self.gate, span, first, publish),
+                on_cancel=span.skip_flush,
+                expects_cancel=expects_cancel,
+            )
+        except AclError as exc:
+            self.error_text.record(str(exc))
+            raise
+
+        return span.flush_report
+
+    async def _close_last(self, first: Stop) -> None:
+        """Finalize for a caller who was cancelled with the last reference in its hand."""
+        await self._close(first, expects_cancel=True)
+
+    async def _ask(self, request: Request) -> Decision:
+        decision = await self.gate.request(request)
+        if isinstance(decision, Refused):
+            self.error_text.record(str(decision.error))
+            raise decision.error
+
+        return decision
+
+    async def _read(
+        self, request: InitRequest, source: ConfigText | str
+    ) -> tuple[Content, Resolution]:
+        env = snapshot_environment(request.env)
+        return await read(source, env=env, product=self._product_for(request))
+
+    # What a span begins with
+
+    def _product_for(self, request: InitRequest) -> Product:
+        return request.product or self._product or Product.ATLAS_A2
+
+    def _span_for(self, request: InitRequest, resolution: Resolution) -> Span:
+        environment = resolution.effective.environment
+        name = self._backend_name if request.backend == "auto" else request.backend
+        timeout_s = request.flush_timeout
+
+        def open_backend() -> Backend:
+            return self._open_backend(name, product=resolution.product, environment=environment)
+
+        return Span(
+            owner=self,
+            resolution=resolution,
+            flush_timeout_s=environment.flush_timeout_ms.value / 1000
+            if timeout_s is None
+            else timeout_s,
+            flush_variable=os.environ.get(FLUSH_VARIABLE)
+            if timeout_s is None and request.env is None
+            else Missing.MISSING,
+            callback_timeout_s=self._callback_timeout_s,
+            table=lambda: self.registry.table,
+            error_text=self.error_text,
+            open_backend=open_backend,
+        )
+
+    def _span_of_nothing(self) -> Span:
+        """What a finalize before any init has to close: callbacks are called, and that is all."""
+        request = InitRequest()
+        env = snapshot_environment(None)
+        resolution = resolve_config(None, env=env, product=self._product_for(request))
+        return self._span_for(request, resolution)
+
+    def _check_same_device(self, request: InitRequest) -> None:
+        span = self.open_span("aclInit")
+        product = span.resolution.product
+        backend = span.backend.name if span.backend is not None else self._backend_name
+        if request.product not in (None, product) or request.backend not in ("auto", backend):
+            raise ConfigMismatchError(
+                AclCode.INVALID_PARAM,
+                "aclInit",
+                f"asked for backend {request.backend} and {request.product}, but the runtime is "
+                f"up on {backend} as {product}; ask for the same, or leave it out",
+            )
+
+
+def _judge(content: Content, resolution: Resolution, *, strict: bool) -> ConfigRead:
+    invalid: ConfigError | None = None
+    try:
+        resolution.raise_for_findings("aclInit", strict=strict)
+    except ConfigError as exc:
+        invalid = exc
+
+    return ConfigRead(content, resolution.text.is_given, invalid, _faults_of(resolution))
+
+
+def _faults_of(resolution: Resolution) -> dict[InitStep, Exception]:
+    faults: dict[InitStep, Exception] = {}
+    for step in resolution.faults:
+        if (fault := resolution.fault_error(step, "aclInit")) is not None:
+            faults[InitStep(step.value)] = fault
+
+    return faults
+
+
+def _unchanging(config: ConfigSource) -> object:
+    return config if isinstance(config, (AclConfig, Resolution, bytes)) else None

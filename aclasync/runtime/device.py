@@ -1,0 +1,245 @@
+"""Devices and models as coroutines: every call runs on the one thread that owns the context."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
+
+from aclasync.backends.base import (
+    Backend,
+    DeviceHandle,
+    DeviceLimits,
+    LogLevel,
+    ModelHandle,
+    TensorSpec,
+)
+from aclasync.codes import AclCode
+from aclasync.errors import DeviceError
+
+from .hop import OwnedThread
+from .uninterrupted import run_uninterrupted
+
+if TYPE_CHECKING:
+    import numpy as np
+
+T = TypeVar("T")
+
+
+class _Closable(Protocol):
+    async def aclose(self) -> None: ...
+
+
+C = TypeVar("C", bound=_Closable)
+
+
+@final
+class Opening(Generic[C]):
+    """Something being opened: `await` it and close it yourself, or hold it with `async with`."""
+
+    def __init__(self, open_it: Callable[[], Awaitable[C]]) -> None:
+        self._open_it = open_it
+        self._opened: C | None = None
+
+    def __await__(self) -> Generator[Any, Any, C]:
+        return self._open_it().__await__()
+
+    async def __aenter__(self) -> C:
+        self._opened = await self._open_it()
+        return self._opened
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        assert self._opened is not None
+        await self._opened.aclose()
+
+
+@final
+class Device:
+    """An open device. Its calls run one after another on a thread of its own."""
+
+    def __init__(self, handle: DeviceHandle, thread: OwnedThread) -> None:
+        self._handle = handle
+        self._thread = thread
+        self._models: list[Model] = []
+        self._is_closed = False
+
+    @property
+    def device_id(self) -> int:
+        """The device's number, counted among the visible devices."""
+        return self._handle.device_id
+
+    @property
+    def limits(self) -> DeviceLimits:
+        """What the configuration set on this device, in bytes."""
+        return self._handle.limits
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether `aclose` was called, here or by the end of the session."""
+        return self._is_closed
+
+    def __repr__(self) -> str:
+        state = "closed" if self._is_closed else "open"
+        return f"<Device {self.device_id} {state}, {len(self._models)} models>"
+
+    async def run(self, function: Callable[..., T], *args: object) -> T:
+        """Run `function(*args)` on the thread that owns the device's context.
+
+        Raises:
+          DeviceError: the device is closed (107002).
+        Cancellation: drops a call that has not begun; one that runs is waited for.
+        """
+        self._check_open("run")
+        return await self._thread.call(function, *args)
+
+    def write_log(self, level: LogLevel, text: str) -> None:
+        """Write one line into the device's log; never waits, and any thread may call it."""
+        self._handle.write_log(LogLevel(level), text)
+
+    def bind_thread(self) -> None:
+        """Make this device's context current on the calling thread.
+
+        For threads that others own: `ThreadPoolExecutor(initializer=device.bind_thread)`.
+        """
+        self._check_open("bind_thread")
+        self._handle.bind_thread()
+
+    def unbind_thread(self) -> None:
+        """Leave the calling thread without a context."""
+        self._handle.unbind_thread()
+
+    def load_model(self, path: str | PathLike[str]) -> Opening[Model]:
+        """Load an ONNX model: `await` it, or hold it with `async with`.
+
+        Raises:
+          DeviceError: the file is missing (100003) or is no model (100013).
+        """
+        return Opening(lambda: self._load(Path(path).absolute()))
+
+    async def aclose(self) -> None:
+        """Unload the models and reset the device; a second call does nothing.
+
+        Cancellation: closing is finished first.
+        """
+        if self._is_closed:
+            return
+
+        self._is_closed = True
+        await run_uninterrupted(self._close)
+
+    async def _load(self, path: Path) -> Model:
+        self._check_open("load_model")
+        handle = await self._thread.call(
+            self._handle.load_model, path, release=lambda handle: handle.close()
+        )
+        model = Model(handle, self, path, self._unload)
+        self._models.append(model)
+        return model
+
+    async def _unload(self, model: Model, handle: ModelHandle) -> None:
+        self._models.remove(model)
+        await self._thread.call(handle.close)
+
+    async def _close(self) -> None:
+        try:
+            for model in reversed(tuple(self._models)):
+                await model.aclose()
+
+            await self._thread.call(self._handle.close)
+        finally:
+            self._thread.close()
+
+    def _check_open(self, function: str) -> None:
+        if self._is_closed:
+            raise DeviceError(
+                AclCode.RT_CONTEXT_NULL,
+                function,
+                f"device {self.device_id} is closed; open it again from a session",
+            )
+
+
+@final
+class Model:
+    """A loaded model. Arrays go in and come out; the device's thread does the work."""
+
+    def __init__(
+        self,
+        handle: ModelHandle,
+        device: Device,
+        path: Path,
+        unload: Callable[[Model, ModelHandle], Awaitable[None]],
+    ) -> None:
+        self._handle = handle
+        self._device = device
+        self._unload = unload
+        self.path = path
+        self._is_closed = False
+
+    @property
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        """Name, element type and shape of every input; dynamic dimensions are names or None."""
+        return self._handle.inputs
+
+    @property
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        """Name, element type and shape of every output."""
+        return self._handle.outputs
+
+    def __repr__(self) -> str:
+        return f"<Model {self.path.name} on device {self._device.device_id}>"
+
+    async def execute(
+        self, inputs: Mapping[str, np.ndarray[Any, np.dtype[Any]]]
+    ) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """Run the model once and return every output by name.
+
+        Raises:
+          DeviceError: an input is missing, unknown, or of another type or shape (100017), or the
+            run failed; the message names the input and what was expected.
+        Cancellation: drops a run that has not begun; one that runs is waited for.
+        """
+        return await self._device.run(self._handle.execute, inputs)
+
+    def execute_blocking(
+        self, inputs: Mapping[str, np.ndarray[Any, np.dtype[Any]]]
+    ) -> dict[str, np.ndarray[Any, np.dtype[Any]]]:
+        """Run the model on the calling thread, which must have the device's context.
+
+        Raises:
+          NoContextError: it has none (107002); use `execute`, or `device.bind_thread` first.
+          DeviceError: as `execute`.
+        """
+        return self._handle.execute(inputs)
+
+    async def aclose(self) -> None:
+        """Unload the model; a second call does nothing."""
+        if self._is_closed:
+            return
+
+        self._is_closed = True
+        await run_uninterrupted(lambda: self._unload(self, self._handle))
+
+
+async def open_device(backend: Backend, device_id: int) -> Device:
+    """Open a device of `backend` on a new thread, which then owns its context.
+
+    Raises:
+      InvalidDeviceError: there is no such device (107001).
+    """
+    thread = OwnedThread(f"aclasync-device-{device_id}")
+    try:
+        handle = await thread.call(
+            backend.open_device, device_id, release=lambda handle: handle.close()
+        )
+    except BaseException:
+        thread.close()
+        raise
+
+    return Device(handle, thread)

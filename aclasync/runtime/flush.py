@@ -1,0 +1,96 @@
+"""The wait for the device's log: ends when it is drained, when time is up, or when cut short."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from enum import Enum
+from typing import final
+
+from anyio import move_on_after, to_thread
+
+from aclasync.backends.base import Backend, LogTally
+from aclasync.lifecycle.flush import FlushOutcome, FlushReport
+
+from .loops import Wakeup
+
+FLUSH_VARIABLE = "ASCEND_LOG_DEVICE_FLUSH_TIMEOUT"
+
+_log = logging.getLogger("aclasync.flush")
+
+
+class Missing(Enum):
+    """Marks a value that is not there, where None is one."""
+
+    MISSING = "missing"
+
+
+def warn_if_variable_changed(at_init: str | None) -> None:
+    """Say so if the timeout's variable was changed since init, which is too late."""
+    now = os.environ.get(FLUSH_VARIABLE)
+    if now != at_init:
+        _log.warning(
+            "%s was %r at init and is %r now; it is read once, at init", FLUSH_VARIABLE, at_init, now
+        )
+
+
+@final
+class Flush:
+    """One wait. Made by the task that waits; `skip` may be called from anywhere."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._wakeup = Wakeup()
+        self._cause: FlushOutcome | None = None
+
+    def skip(self) -> None:
+        """End the wait now."""
+        self._end(FlushOutcome.SKIPPED)
+
+    async def run(self, backend: Backend) -> FlushReport:
+        """Wait for the log of every device that was opened; return what became of it."""
+        began = time.monotonic()
+        outcome = await self._wait(backend)
+        elapsed = time.monotonic() - began
+        tally = await _end_drain(backend, is_pending=outcome is not FlushOutcome.DRAINED)
+        if tally.left:
+            where = ", ".join(map(str, tally.spools)) or "no spool file"
+            _log.warning(
+                "device log flush %s after %.3f s: %d lines were not delivered, see %s",
+                outcome.value, elapsed, tally.left, where,
+            )  # fmt: skip
+
+        return FlushReport(
+            outcome, tally.delivered, tally.left, elapsed, self._timeout_s, tally.spools
+        )
+
+    async def _wait(self, backend: Backend) -> FlushOutcome:
+        if self._timeout_s <= 0:
+            return FlushOutcome.DISABLED
+
+        if not backend.begin_drain(self._acknowledged):
+            return FlushOutcome.DRAINED
+
+        with move_on_after(self._timeout_s):
+            await self._wakeup.wait()
+
+        return self._cause or FlushOutcome.TIMED_OUT
+
+    def _acknowledged(self) -> None:
+        self._end(FlushOutcome.DRAINED)
+
+    def _end(self, cause: FlushOutcome) -> None:
+        # Two causes at once: either is true, and the later one only wakes in vain.
+        if self._cause is None:
+            self._cause = cause
+
+        self._wakeup.wake()
+
+
+async def _end_drain(backend: Backend, *, is_pending: bool) -> LogTally:
+    # Lines left are written to a spool file, and that is no work for the loop's thread.
+    if is_pending:
+        return await to_thread.run_sync(backend.end_drain)
+
+    return backend.end_drain()

@@ -1,0 +1,203 @@
+"""The gate: process state behind a lock, and a FIFO of those who must wait for a transition.
+
+Decisions are the machine's. The gate only makes each of them atomic across loops and threads: the
+lock is held for one step, never across an await and never while calling foreign code.
+
+`asyncio.Lock` raises when two loops share it and `anyio.Lock` lets two holders in; both were
+measured. Nobody here holds a lock over an await anyway: a transition is a state, and its owner is
+whoever the machine handed it to.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import final
+
+from aclasync.lifecycle.events import (
+    Decision,
+    Effect,
+    Forked,
+    Joined,
+    NothingToDo,
+    Outcome,
+    Request,
+    Stop,
+    Wait,
+    Withdrawn,
+)
+from aclasync.lifecycle.machine import nested_entry, nested_exit, step
+from aclasync.lifecycle.state import Content, LifecycleState
+
+from .loops import Wakeup
+
+_log = logging.getLogger("aclasync.lifecycle")
+
+
+@final
+class Gate:
+    """Owns one `LifecycleState`; every change of it passes here."""
+
+    __slots__ = ("_close_last", "_lock", "_queue", "_state", "waiting")
+
+    def __init__(
+        self, state: LifecycleState, close_last: Callable[[Stop], Awaitable[object]]
+    ) -> None:
+        """Begin in `state`; `close_last` runs a finalize for a cancelled caller who must."""
+        self._state = state
+        self._close_last = close_last
+        self._lock = threading.Lock()
+        self._queue: deque[_Waiter] = deque()
+        self.waiting = 0
+
+    @property
+    def state(self) -> LifecycleState:
+        """The state at this moment."""
+        return self._state
+
+    def enter_nested(self, content: Content | None) -> int:
+        """Take a reference if the runtime is up with that content; return its epoch, else 0."""
+        with self._lock:
+            state = nested_entry(self._state, content)
+            if state is None or self._queue:
+                return 0
+
+            self._state = state
+            return state.standing.epoch
+
+    def leave_nested(self, epoch: int) -> bool:
+        """Give a reference of that epoch back if others are left; return whether it was."""
+        with self._lock:
+            state = nested_exit(self._state, epoch)
+            if state is None:
+                return False
+
+            self._state = state
+            return True
+
+    async def request(self, request: Request) -> Decision:
+        """Wait for one's turn and return the machine's decision.
+
+        Cancellation: safe; a waiter that is cancelled has changed nothing.
+        """
+        decision = self._decide_now(request)
+        if decision is not None:
+            return decision
+
+        waiter = _Waiter(request, Wakeup())
+        decision = self._decide_now(request, waiter)
+        if decision is not None:
+            return decision
+
+        try:
+            await waiter.wakeup.wait()
+        except BaseException as exc:
+            effect = self._withdraw(waiter, may_close=not isinstance(exc, GeneratorExit))
+            if isinstance(effect, Stop):
+                await self._close_last(effect)
+
+            raise
+
+        assert waiter.decision is not None
+        return waiter.decision
+
+    def feed(self, outcome: Outcome, publish: Callable[[Effect], None]) -> Effect:
+        """Report what became of an order; return the next.
+
+        `publish` is called under the lock with the effect that ends the transition, before
+        anybody else can see the new state.
+        """
+        with self._lock:
+            self._state, effect = step(self._state, outcome)
+            if self._state.standing.transition is None:
+                publish(effect)
+
+        self._serve()
+        return effect
+
+    def withdraw(self, decision: Decision) -> Effect:
+        """Take back a decision that its caller can't act upon."""
+        with self._lock:
+            self._state, effect = step(self._state, Withdrawn(decision))
+
+        self._serve()
+        return effect
+
+    def reset_after_fork(self, parent_pid: int) -> None:
+        """Forget the parent's waiters and lock; this child starts over or refuses everything."""
+        self._lock = threading.Lock()
+        self._queue = deque()
+        self.waiting = 0
+        self._state, _ = step(self._state, Forked(parent_pid))
+
+    def _decide_now(self, request: Request, waiter: _Waiter | None = None) -> Decision | None:
+        with self._lock:
+            if not self._queue:
+                state, decision = step(self._state, request)
+                if not isinstance(decision, Wait):
+                    self._state = state
+                    return decision  # type: ignore[return-value]  # requests get decisions only
+
+            if waiter is not None:
+                self._queue.append(waiter)
+                self.waiting += 1
+
+            return None
+
+    def _serve(self) -> None:
+        """Decide for waiters in their order, until one of them begins the next transition."""
+        while self._queue:
+            with self._lock:
+                if not self._queue:
+                    return
+
+                waiter = self._queue[0]
+                if waiter.has_gone or waiter.wakeup.is_lost():
+                    self._drop_first()
+                    continue
+
+                state, decision = step(self._state, waiter.request)
+                if isinstance(decision, Wait):
+                    return
+
+                self._state = state
+                waiter.decision = decision  # type: ignore[assignment]  # as above
+                self._drop_first()
+
+            if not waiter.wakeup.wake():
+                self._withdraw(waiter, may_close=False)
+
+    def _drop_first(self) -> None:
+        if not self._queue.popleft().has_gone:
+            self.waiting -= 1
+
+    def _withdraw(self, waiter: _Waiter, *, may_close: bool) -> Effect:
+        with self._lock:
+            if waiter.decision is None:
+                waiter.has_gone = True
+                self.waiting -= 1
+                return NothingToDo()
+
+            count = self._state.ref_count
+            event = Withdrawn(waiter.decision, may_close)
+            self._state, effect = step(self._state, event)
+            is_kept = not may_close and isinstance(waiter.decision, Joined)
+            is_kept = is_kept and self._state.ref_count == count
+
+        if is_kept:
+            _log.warning("a session was lost with its event loop and still holds a reference")
+
+        self._serve()
+        return effect
+
+
+class _Waiter:
+    __slots__ = ("decision", "has_gone", "request", "wakeup")
+
+    def __init__(self, request: Request, wakeup: Wakeup) -> None:
+        self.request = request
+        self.wakeup = wakeup
+        self.decision: Decision | None = None
+        self.has_gone = False

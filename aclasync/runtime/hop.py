@@ -1,0 +1,100 @@
+"""Blocking calls on a thread that one owner keeps, and their results back to any loop.
+
+A device's context belongs to a thread, so its calls can't go to a pool. The thread is a daemon:
+a forgotten owner must not keep the process alive.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Any, TypeVar, final
+
+from .loops import Wakeup
+from .uninterrupted import run_uninterrupted
+
+T = TypeVar("T")
+
+
+@final
+class OwnedThread:
+    """A thread that runs what it is given, one call at a time, in the order of arrival."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def is_current(self) -> bool:
+        """Whether the caller already runs on this thread."""
+        return threading.current_thread() is self._thread
+
+    async def call(
+        self,
+        function: Callable[..., T],
+        *args: object,
+        release: Callable[[T], object] | None = None,
+    ) -> T:
+        """Run `function(*args)` on the thread and return its result.
+
+        Cancellation: a call that has not begun is dropped; one that runs is waited for, since it
+        can't be interrupted, and the cancellation is delivered after it. The result is then given
+        to `release`, on the thread too.
+        """
+        call = _Call(function, args)
+        self._calls.put(call)
+        try:
+            await call.wakeup.wait()
+        except GeneratorExit:
+            call.drop()
+            raise
+        except BaseException:
+            if not call.drop():
+                await run_uninterrupted(call.wakeup.wait, expects_cancel=True)
+                if release is not None and call.error is None:
+                    self._calls.put(_Call(release, (call.result,)))
+
+            raise
+
+        if call.error is not None:
+            raise call.error
+
+        return call.result  # type: ignore[no-any-return]  # what `function` returned
+
+    def close(self) -> None:
+        """Let the thread end after the calls it already has."""
+        self._calls.put(None)
+
+    def _work(self) -> None:
+        while (call := self._calls.get()) is not None:
+            call.run()
+            del call  # a waiting thread must not keep the last call's arguments alive
+
+
+class _Call:
+    __slots__ = ("_is_taken", "args", "error", "function", "result", "wakeup")
+
+    def __init__(self, function: Callable[..., Any], args: tuple[object, ...]) -> None:
+        self.function = function
+        self.args = args
+        self.wakeup = Wakeup()
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self._is_taken = threading.Lock()
+
+    def run(self) -> None:
+        if not self._is_taken.acquire(blocking=False):
+            return
+
+        try:
+            self.result = self.function(*self.args)
+        except BaseException as exc:  # noqa: BLE001  # raised again in the caller's task
+            self.error = exc
+
+        self.wakeup.wake()
+
+    def drop(self) -> bool:
+        """Keep the call from running; return False if it runs already, or did."""
+        return self._is_taken.acquire(blocking=False)

@@ -1,0 +1,116 @@
+"""Run a main coroutine so that SIGINT and SIGTERM become cancellation.
+
+The first signal cancels, the second one also skips the wait for the device's log, the third ends
+the process at once. Nothing else in the library touches signal handlers.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from types import FrameType
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import anyio
+from anyio import CancelScope, create_task_group
+
+from .loops import Wakeup
+from .runtime import default_runtime
+
+T = TypeVar("T")
+
+AsyncLibrary: TypeAlias = Literal["asyncio", "trio"]
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+def run(
+    main: Callable[..., Awaitable[T]],
+    *args: object,
+    backend: AsyncLibrary = "asyncio",
+    backend_options: dict[str, Any] | None = None,
+) -> T:
+    """Run `main(*args)` in a new event loop and return its result.
+
+    Args:
+      main: a coroutine function.
+      args: its arguments.
+      backend: the async library, `asyncio` or `trio`.
+      backend_options: for `anyio.run`, such as `{"use_uvloop": True}`.
+
+    Raises:
+      SystemExit: a signal ended `main`; the code is 130 for SIGINT and 143 for SIGTERM.
+      RuntimeError: an event loop runs in this thread already.
+    """
+    return anyio.run(_guarded, main, args, backend=backend, backend_options=backend_options)
+
+
+async def _guarded(main: Callable[..., Awaitable[T]], args: tuple[object, ...]) -> T:
+    guard = _SignalGuard()
+    results: list[T] = []
+    failures: list[BaseException] = []
+    with guard.installed():
+        async with create_task_group() as tasks:
+            tasks.start_soon(guard.cancel_on_signal)
+            with guard.scope:
+                try:
+                    results.append(await main(*args))
+                except Exception as exc:  # noqa: BLE001  # raised below, out of the task group
+                    failures.append(exc)
+
+            tasks.cancel_scope.cancel()
+
+    if failures:
+        raise failures[0]
+
+    if guard.scope.cancelled_caught and guard.received:
+        raise SystemExit(128 + guard.received[0])
+
+    return results[0]
+
+
+class _SignalGuard:
+    """Counts signals in the handler, acts on them in the loop."""
+
+    def __init__(self) -> None:
+        self.scope = CancelScope()
+        self.received: list[int] = []
+        self._wakeup = Wakeup()
+
+    def installed(self) -> _Handlers:
+        return _Handlers(self._receive)
+
+    async def cancel_on_signal(self) -> None:
+        while True:
+            await self._wakeup.wait()
+            self._wakeup = Wakeup()
+            self.scope.cancel()
+            if len(self.received) > 1:
+                default_runtime().skip_flush()
+
+    def _receive(self, number: int, _frame: FrameType | None) -> None:
+        self.received.append(number)
+        if len(self.received) > 2:
+            os._exit(128 + number)
+
+        self._wakeup.wake()
+
+
+class _Handlers:
+    """Signal handlers for the time of a `with`; none if this is not the main thread."""
+
+    def __init__(self, handler: Callable[[int, FrameType | None], None]) -> None:
+        self._handler = handler
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> None:
+        for number in _SIGNALS:
+            try:
+                self._before[number] = signal.signal(number, self._handler)
+            except ValueError:  # only the main thread may; there signals stay what they are
+                return
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)

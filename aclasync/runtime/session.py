@@ -1,0 +1,260 @@
+"""Sessions: one holder's view of the running runtime, and the composition root of the library."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self, final
+
+import anyio
+
+from aclasync.codes import AclCode
+from aclasync.config import AclConfig, Resolution
+from aclasync.errors import NotInitializedError
+from aclasync.lifecycle.flush import FlushReport
+from aclasync.lifecycle.state import SAFE, OnError, OnMismatch, Policy
+from aclasync.product import Product
+
+from .device import Device, Opening, open_device
+from .invoke import refuse_inside_callback
+from .reading import ConfigSource
+from .runtime import Runtime, check_timeout, default_runtime
+from .uninterrupted import run_uninterrupted
+from .values import BackendName, InitRequest, MismatchName
+
+_log = logging.getLogger("aclasync.lifecycle")
+
+# What `acl_session(config)` asks for when nothing else is said; shared, so that entering a
+# runtime that is up allocates nothing but the session.
+_PLAIN = InitRequest()
+
+
+def acl_session(
+    config: ConfigSource = None,
+    *,
+    product: Product | None = None,
+    backend: BackendName = "auto",
+    on_mismatch: MismatchName = "error",
+    strict: bool = False,
+    env: Mapping[str, str] | None = None,
+    flush_timeout: float | None = None,
+) -> AclSession:
+    """Hold the ACL runtime open for the duration of an `async with` block.
+
+    Sessions nest and may be opened from several tasks, event loops and threads at once; the first
+    init starts the runtime and the last exit ends it, after waiting for the device's log.
+
+    Args:
+      config: a path, a mapping, JSON text as bytes, an `AclConfig`, or None, which joins whatever
+        runs. Relative paths are resolved against the working directory of this moment.
+      product: judge the configuration for this product; the device's own by default.
+      backend: "auto" takes the native library if it can be loaded, else the embedded device.
+      on_mismatch: when the runtime is up with another content, "error" refuses, "warn" joins with
+        a `ConfigIgnoredWarning`, "ignore" just joins.
+      strict: let a warning about the configuration refuse it, too.
+      env: environment variables instead of the process's.
+      flush_timeout: seconds that the exit waits for the device's log, at most; wins over
+        ASCEND_LOG_DEVICE_FLUSH_TIMEOUT, whose default is 2000 ms.
+
+    Raises:
+      ConfigError: the configuration is wrong; all findings are listed, nothing was started.
+      ConfigMismatchError: the process is bound to, or runs with, different content.
+      BackendUnavailableError: no such backend here; every candidate is listed with its reason.
+      FinalizeError: on exit, the runtime is down but some steps of finalize failed.
+    Cancellation: safe at every point. Entering undoes what it had done; leaving always finishes.
+    """
+    if (
+        product is None
+        and backend == "auto"
+        and on_mismatch == "error"
+        and not strict
+        and env is None
+        and flush_timeout is None
+    ):
+        return AclSession(config, _PLAIN)
+
+    check_timeout(flush_timeout)
+    policy = SAFE if on_mismatch == "error" else Policy(on_mismatch=OnMismatch(on_mismatch))
+    return AclSession(
+        config, InitRequest(None, product, backend, policy, strict, env, flush_timeout)
+    )
+
+
+@final
+class AclSession:
+    """One holder's view of the running runtime; alive only inside its `async with`.
+
+    It does not own the process state: the last session to leave does the finalizing.
+    """
+
+    __slots__ = (
+        "_config",
+        "_devices",
+        "_epoch",
+        "_flush_report",
+        "_is_first",
+        "_request",
+        "_runtime",
+        "config_applied",
+    )
+
+    def __init__(self, config: ConfigSource, request: InitRequest) -> None:
+        self._config = config
+        self._request = request
+        self._epoch = 0
+
+    async def __aenter__(self) -> Self:
+        if self._epoch:
+            raise NotInitializedError(
+                AclCode.REPEAT_INITIALIZE,
+                "acl_session",
+                "this session was entered before; make a new one for every async with",
+            )
+
+        runtime = self._runtime = default_runtime()
+        core = runtime.core
+        config = self._config
+        if self._request is _PLAIN and (config is None or config is core.running_config):
+            refuse_inside_callback(core, "aclInit")
+            if epoch := core.gate.enter_nested(None):
+                self._epoch = epoch
+                self._is_first = False
+                self.config_applied = True
+                self._devices: list[Device] | None = None
+                self._flush_report: FlushReport | None = None
+                return self
+
+        await self._enter(runtime)
+        return self
+
+    async def __aexit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if self._devices is None and self._runtime.core.gate.leave_nested(self._epoch):
+            return
+
+        await self._leave(exc)
+
+    @property
+    def runtime(self) -> Runtime:
+        """The runtime behind this session."""
+        return self._runtime
+
+    @property
+    def ref_count(self) -> int:
+        """References to the runtime at this moment, all holders counted."""
+        return self._runtime.core.gate.state.ref_count
+
+    @property
+    def config(self) -> AclConfig | None:
+        """The configuration in force, whoever brought it; None before init and after finalize."""
+        span = self._runtime.core.span
+        return span.resolution.config if span is not None else None
+
+    @property
+    def resolution(self) -> Resolution:
+        """Every value in force with its origin, and all findings."""
+        return self._runtime.core.open_span("resolution").resolution
+
+    @property
+    def product(self) -> Product:
+        """The product the runtime is up on."""
+        return self._runtime.core.product()
+
+    @property
+    def backend_name(self) -> str | None:
+        """`embedded` or `cann`; None after finalize."""
+        return self._runtime.statistics().backend
+
+    @property
+    def joined(self) -> bool:
+        """Whether somebody else had initialised ACL first."""
+        return not self._is_first
+
+    @property
+    def flush_report(self) -> FlushReport | None:
+        """What became of the device's log, if leaving this session ended the runtime."""
+        return self._flush_report
+
+    def open_device(self, device_id: int | None = None) -> Opening[Device]:
+        """Open a device: `await` it, or hold it with `async with`; the session closes what is left.
+
+        Args:
+          device_id: counted among the visible devices; by default the configuration's
+            `defaultDevice`, or 0.
+
+        Raises:
+          InvalidDeviceError: there is no such device (107001).
+          NotInitializedError: the session is not open (100001).
+        """
+        return Opening(lambda: self._open_device(device_id))
+
+    def __repr__(self) -> str:
+        if not self._epoch:
+            return "<AclSession not entered>"
+
+        return f"<AclSession of {self._runtime!r}{', joined' if self.joined else ''}>"
+
+    async def _enter(self, runtime: Runtime) -> None:
+        request = self._request
+        outcome = await runtime.core.init(
+            InitRequest(
+                self._config,
+                request.product,
+                request.backend,
+                request.policy,
+                request.strict,
+                request.env,
+                request.flush_timeout,
+            )
+        )
+        self._epoch = outcome.epoch
+        self._is_first = not outcome.is_repeat
+        self.config_applied = outcome.config_applied
+        self._devices = None
+        self._flush_report = None
+
+    async def _leave(self, exc: BaseException | None) -> None:
+        is_cancelled = isinstance(exc, anyio.get_cancelled_exc_class())
+        try:
+            await self._close_devices()
+            await self._runtime.core.release(
+                OnError.CONTINUE, self._epoch, expects_cancel=is_cancelled
+            )
+        except Exception as failure:
+            if exc is None:
+                raise
+
+            _log.exception("leaving the session failed, too")
+            exc.add_note(f"leaving the session failed, too: {failure!r}")
+        finally:
+            if not self.ref_count:
+                self._flush_report = self._runtime.core.flush_report
+
+    async def _close_devices(self) -> None:
+        for device in reversed(self._devices or ()):
+            await device.aclose()
+
+        self._devices = None
+
+    async def _open_device(self, device_id: int | None) -> Device:
+        core = self._runtime.core
+        span = core.open_span("aclrtSetDevice")
+        if core.gate.state.standing.epoch != self._epoch or span.backend is None:
+            raise NotInitializedError(
+                AclCode.UNINITIALIZE, "aclrtSetDevice", "this session is not open any more"
+            )
+
+        if device_id is None:
+            device_id = span.resolution.effective.default_device.value or 0
+
+        device = await open_device(span.backend, device_id)
+        if self._devices is None:
+            self._devices = []
+
+        self._devices.append(device)
+        return device

@@ -1,0 +1,243 @@
+"""What one init opened and the matching finalize closes, and how each step is carried out.
+
+Takes no decisions: which step comes when, and what is undone, is the machine's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, TypeVar, final
+
+from attrs import define, field
+
+from aclasync.backends.base import Backend
+from aclasync.codes import AclCode
+from aclasync.config import Resolution
+from aclasync.errors import AclError, BackendError, CallbackError
+from aclasync.lifecycle.callbacks import Callback, CallbackKind, CallbackTable
+from aclasync.lifecycle.events import Start, Stop
+from aclasync.lifecycle.flush import NOTHING_TO_FLUSH, FlushReport
+from aclasync.lifecycle.sequence import INIT_ORDER, CallbackType, FinalizeStep, InitStep
+from aclasync.lifecycle.state import OnError
+
+from .errtext import ErrorText
+from .flush import Flush, Missing, warn_if_variable_changed
+from .hop import OwnedThread
+from .invoke import check_status, invoke
+from .uninterrupted import run_uninterrupted
+
+T = TypeVar("T")
+_Context = AbstractContextManager[Any] | AbstractAsyncContextManager[Any]
+
+_NOTIFIED_AT = {entry.step: entry.notifies for entry in INIT_ORDER}
+
+
+@final
+@define(eq=False)
+class Span:
+    """One stretch from init to finalize. Used by whoever runs the transition, one at a time."""
+
+    owner: object
+    resolution: Resolution
+    flush_timeout_s: float
+    #: The timeout's environment variable as it was at init; MISSING if something else decided.
+    flush_variable: str | None | Missing
+    callback_timeout_s: float | None
+    table: Callable[[], CallbackTable]
+    error_text: ErrorText
+    open_backend: Callable[[], Backend]
+    backend: Backend | None = None
+    flush_report: FlushReport = NOTHING_TO_FLUSH
+    #: Serials of the init callbacks that were called.
+    notified: set[int] = field(factory=set)
+    _flush: Flush | None = None
+    _thread: OwnedThread | None = None
+    #: Contexts that were entered, by the serial of their registration, oldest first.
+    _entered: dict[int, tuple[Callback, _Context]] = field(factory=dict)
+
+    # Orders of the machine
+
+    async def start(self, order: Start) -> None:
+        """Perform one step of init; an error says that a backend's step had no effect."""
+        if self.backend is None:
+            self.backend = self.open_backend()
+            self.error_text.is_per_process = bool(self.resolution.effective.err_msg_mode.value)
+
+        await self.announce(f"init.{order.entry.step}")
+        if (callback_type := order.entry.notifies) is not None:
+            await self.notify_init(callback_type)
+            return
+
+        await self._call_backend(self.backend.start, order.entry.step.value, self.resolution)
+
+    async def undo(self, step: InitStep) -> None:
+        """Take one step of init back."""
+        await self.announce(f"undo.{step}")
+        if (callback_type := _NOTIFIED_AT[step]) is not None:
+            await self._exit_contexts(lambda callback: callback.type == callback_type)
+        elif self.backend is not None:
+            await self._call_backend(self.backend.undo, step.value)
+
+    async def stop(self, order: Stop) -> tuple[Exception, ...]:
+        """Perform one step of finalize; return what failed in it."""
+        step, notifies = order.entry
+        try:
+            await self.announce(f"finalize.{step}")
+            if step is FinalizeStep.LOG_FLUSH:
+                await self._flush_log()
+            elif notifies is not None:
+                return await self._notify_finalize(notifies, order.on_error)
+            elif self.backend is not None:
+                await self._call_backend(self.backend.stop, step.value)
+        except Exception as exc:  # noqa: BLE001  # collected by the machine, raised at the end
+            return (exc,)
+
+        return ()
+
+    def skip_flush(self) -> bool:
+        """End a running wait for the device's log; return whether there was one."""
+        flush = self._flush
+        if flush is None:
+            return False
+
+        flush.skip()
+        return True
+
+    async def close(self) -> None:
+        """Let go of the backend; the span is not used again."""
+        if self.backend is not None:
+            await self._call_backend(self.backend.close)
+
+        if self._thread is not None:
+            self._thread.close()
+
+    # Callbacks
+
+    async def notify_init(self, callback_type: CallbackType) -> None:
+        """Call the init callbacks of a type, oldest first, until one fails."""
+        serial = 0
+        while callback := self.table().next_in_pass(CallbackKind.INIT, callback_type, serial):
+            serial = callback.serial
+            await self.call_init(callback)
+
+    async def call_init(self, callback: Callback) -> None:
+        """Call one init callback, or enter its context."""
+        self.notified.add(callback.serial)
+        text = self.resolution.content
+        length = len(text.encode("utf-8", "surrogateescape"))
+        args = (text, length, callback.user_data)
+        if callback.is_context:
+            await self._invoke(callback, self._enter, callback, args)
+        else:
+            check_status(callback, await self._invoke(callback, callback.function, *args))
+
+    async def _notify_finalize(
+        self, callback_type: CallbackType, on_error: OnError
+    ) -> tuple[Exception, ...]:
+        failures: list[Exception] = []
+        serial = 0
+        while callback := self.table().next_in_pass(CallbackKind.FINALIZE, callback_type, serial):
+            serial = callback.serial
+            failures += await _failures_of(self._call_finalize, callback)
+            if failures and on_error is OnError.STOP:
+                return tuple(failures)
+
+        # A context whose type is never notified at finalize, or that was unregistered meanwhile.
+        if callback_type is CallbackType.OTHER and self._entered:
+            failures += await _failures_of(self._exit_contexts, lambda _: True)
+
+        return tuple(failures)
+
+    async def _call_finalize(self, callback: Callback) -> None:
+        if callback.is_context:
+            # Its other half, the init callback, was registered just before it.
+            if (entered := self._entered.pop(callback.serial - 1, None)) is not None:
+                await self._invoke(callback, _exit, entered[1])
+
+            return
+
+        status = await self._invoke(callback, callback.function, callback.user_data)
+        check_status(callback, status)
+
+    async def _enter(self, callback: Callback, args: tuple[object, ...]) -> None:
+        context = callback.function(*args)
+        if isinstance(context, AbstractAsyncContextManager):
+            await context.__aenter__()
+        elif isinstance(context, AbstractContextManager):
+            context.__enter__()
+        else:
+            raise CallbackError(
+                AclCode.FAILURE, "callback", f"{context!r} of the {callback} is no context manager"
+            )
+
+        self._entered[callback.serial] = (callback, context)
+
+    async def _exit_contexts(self, belongs: Callable[[Callback], bool]) -> None:
+        failures: list[Exception] = []
+        for serial, (callback, context) in reversed(tuple(self._entered.items())):
+            if belongs(callback):
+                del self._entered[serial]
+                failures += await _failures_of(self._invoke, callback, _exit, context)
+
+        if len(failures) > 1:
+            raise ExceptionGroup("contexts failed to exit", failures)
+
+        if failures:
+            raise failures[0]
+
+    async def _invoke(
+        self, callback: Callback, function: Callable[..., Any], *args: object
+    ) -> object:
+        return await invoke(self.owner, callback, function, args, self.callback_timeout_s)
+
+    # The backend
+
+    async def announce(self, point: str) -> None:
+        """Pass a named point, at which a test may fail, delay or park."""
+        if self.backend is not None and self.backend.announce is not None:
+            await self.backend.announce(point)
+
+    async def _flush_log(self) -> None:
+        if self.backend is None:
+            return
+
+        if self.flush_variable is not Missing.MISSING:
+            warn_if_variable_changed(self.flush_variable)
+
+        self._flush = Flush(self.flush_timeout_s)
+        try:
+            self.flush_report = await self._flush.run(self.backend)
+        finally:
+            self._flush = None
+
+    async def _call_backend(self, function: Callable[..., T], *args: object) -> T:
+        assert self.backend is not None
+        try:
+            if not self.backend.blocks:
+                return function(*args)
+
+            thread = self._thread = self._thread or OwnedThread("aclasync-lifecycle")
+            return await run_uninterrupted(lambda: thread.call(function, *args))
+        except AclError:
+            raise
+        except Exception as exc:
+            raise BackendError(
+                AclCode.FAILURE, self.backend.name, f"{function.__name__}{args[:1]} raised {exc!r}"
+            ) from exc
+
+
+async def _exit(context: _Context) -> None:
+    if isinstance(context, AbstractAsyncContextManager):
+        await context.__aexit__(None, None, None)
+    else:
+        context.__exit__(None, None, None)
+
+
+async def _failures_of(function: Callable[..., Awaitable[object]], *args: Any) -> list[Exception]:
+    try:
+        await function(*args)
+    except Exception as exc:  # noqa: BLE001  # collected, raised by the caller
+        return [exc]
+
+    return []
