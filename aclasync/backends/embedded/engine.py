@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Any, final
 
 from aclasync.backends.base import TensorSpec
@@ -25,12 +26,7 @@ def load_model(
       BackendUnavailableError: ONNX Runtime is not installed.
       DeviceError: there is no such file (100003) or it is no model (100013).
     """
-    try:
-        with path.open("rb"):
-            pass
-    except OSError as exc:
-        detail = f"can't read the model {path}: {exc.strerror}"
-        raise DeviceError(AclCode.INVALID_FILE, _LOAD, detail) from exc
+    _require_readable(path)
 
     try:
         import onnxruntime  # noqa: PLC0415 (optional, and slow to import)
@@ -50,6 +46,26 @@ def load_model(
         raise DeviceError(AclCode.PARSE_MODEL, _LOAD, f"{path} is no usable model: {exc}") from exc
 
     return OnnxModel(path, session, require=require, closed=closed)
+
+
+def _require_readable(path: Path) -> None:
+    """Refuse what is no file that can be read, before an engine puts it in its own words.
+
+    Raises:
+      DeviceError: it is not (100003).
+    """
+    try:
+        is_file = stat.S_ISREG(path.stat().st_mode)
+        if is_file:
+            path.open("rb").close()
+    except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
+        why = (exc.strerror if isinstance(exc, OSError) else None) or exc
+        detail = f"can't read the model {path}: {why}"
+        raise DeviceError(AclCode.INVALID_FILE, _LOAD, detail) from exc
+
+    if not is_file:
+        detail = f"can't read the model {path}: not a regular file"
+        raise DeviceError(AclCode.INVALID_FILE, _LOAD, detail)
 
 
 @final

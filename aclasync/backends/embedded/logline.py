@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import datetime
+import time
+from functools import lru_cache
 
 #: The longest line in bytes, its newline included; a longer one is cut.
 MAX_LINE_BYTES = 1024
@@ -20,21 +21,27 @@ _ESCAPES |= {code: f"\\u{code:04x}" for code in (0x2028, 0x2029)}
 
 def format_line(level: str, text: str, time_s: float, where: str) -> bytes:
     """Return the line, newline included, with every control character in `text` escaped."""
-    text = text[:MAX_LINE_BYTES]  # a character is a byte or more
+    text = f"[{where}]{text[:MAX_LINE_BYTES]}"  # a character is a byte or more
     if not text.isprintable():
         text = text.translate(_ESCAPES)
 
-    moment = datetime.fromtimestamp(time_s)  # noqa: DTZ006 (the reference writes local time)
-    micros = moment.microsecond
+    second = int(time_s)
+    millis, micros = divmod(int((time_s - second) * 1_000_000), 1000)
     line = (
-        f"[{level}] {_MODULE}({os.getpid()},{_PROGRAM}):{moment:%Y-%m-%d-%H:%M:%S}"
-        f".{micros // 1000:03}.{micros % 1000:03} [{where}]{text}"
+        f"[{level}] {_MODULE}({os.getpid()},{_PROGRAM}):{_second_text(second)}"
+        f".{millis:03}.{micros:03} {text}"
     )
     raw = line.encode("utf-8", "backslashreplace")
     if len(raw) >= MAX_LINE_BYTES:
         raw = raw[: MAX_LINE_BYTES - 1].decode("utf-8", "ignore").encode()
 
     return raw + b"\n"
+
+
+@lru_cache(maxsize=1)
+def _second_text(second: int) -> str:
+    """Return local time, as the reference writes it; most lines share their second."""
+    return time.strftime("%Y-%m-%d-%H:%M:%S", time.localtime(second))
 
 
 def caller() -> str:
