@@ -1,0 +1,5 @@
+"""`python -m aclasync` is the `aclasync` command."""
+
+from aclasync.cli import main
+
+main()

@@ -1,0 +1,44 @@
+"""The command line: which commands there are."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from aclasync import __version__
+
+from .check import check
+from .doctor import doctor
+from .run import run
+
+app = typer.Typer(
+    name="aclasync",
+    help="The ACL lifecycle of Ascend NPUs for asyncio: check a configuration, run a model, "
+    "look at this machine.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command()(check)
+app.command()(run)
+app.command()(doctor)
+
+
+def _print_version(is_wanted: bool) -> None:
+    if is_wanted:
+        typer.echo(f"aclasync {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None: ...

@@ -1,0 +1,126 @@
+"""`aclasync check`: judge configurations without opening anything."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import anyio
+import typer
+
+from aclasync import Product, Resolution, load_config
+
+from .output import (
+    Format,
+    FormatOption,
+    ProductOption,
+    Severity,
+    console,
+    errors_reported,
+    finding_json,
+    finding_text,
+    print_json,
+)
+
+_STDIN = "-"
+
+
+def check(
+    *,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="acl.json files; - reads standard input."),
+    ],
+    product: ProductOption = None,
+    is_strict: Annotated[bool, typer.Option("--strict", help="Count warnings as errors.")] = False,
+    is_verbose: Annotated[
+        bool,
+        typer.Option("--verbose", "-v", help="Also show each effective value and its origin."),
+    ] = False,
+    form: FormatOption = Format.TEXT,
+) -> None:
+    """Say everything that is wrong with an acl.json.
+
+    Exit code 0: no error; 1: an error, or with --strict a warning; 2: wrong usage.
+    """
+    if files.count(_STDIN) > 1:
+        raise typer.BadParameter("standard input can be read only once")
+
+    chosen = product or Product.ATLAS_A2
+    with errors_reported(form):
+        verdicts = [(name, _resolve(name, chosen)) for name in files]
+
+    if form is Format.JSON:
+        print_json(_as_json(verdicts, chosen, is_strict=is_strict))
+    else:
+        for name, resolution in verdicts:
+            _print_verdict(name, resolution, chosen, is_verbose=is_verbose)
+
+    if not all(_is_accepted(resolution, is_strict=is_strict) for _, resolution in verdicts):
+        raise typer.Exit(1)
+
+
+def _resolve(name: str, product: Product) -> Resolution:
+    async def load() -> Resolution:
+        source = sys.stdin.buffer.read() if name == _STDIN else name
+        return await load_config(source, product=product)
+
+    return anyio.run(load)
+
+
+def _shown_name(name: str) -> str | None:
+    """Return what to call the file in findings, if not by its own absolute path."""
+    return "<stdin>" if name == _STDIN else None
+
+
+def _count(resolution: Resolution, severity: Severity) -> int:
+    return sum(finding.severity is severity for finding in resolution.findings)
+
+
+def _is_accepted(resolution: Resolution, *, is_strict: bool) -> bool:
+    return resolution.is_valid and not (is_strict and _count(resolution, Severity.WARNING))
+
+
+def _print_verdict(
+    name: str, resolution: Resolution, product: Product, *, is_verbose: bool
+) -> None:
+    out = console()
+    for finding in resolution.findings:
+        if is_verbose or finding.severity is not Severity.INFO:
+            out.print(finding_text(finding, file=_shown_name(name)))
+
+    errors, warnings = (
+        _count(resolution, severity) for severity in (Severity.ERROR, Severity.WARNING)
+    )
+    summary = f"{_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
+    colour = "red" if errors else "yellow" if warnings else "green"
+    out.print(f"{_shown_name(name) or name}: ", end="", markup=False)
+    out.print(f"[{colour}]{summary}[/] for {product.name}")
+
+
+def _plural(count: int, noun: str) -> str:
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
+
+
+def _as_json(
+    verdicts: list[tuple[str, Resolution]], product: Product, *, is_strict: bool
+) -> dict[str, Any]:
+    return {
+        "product": product.value,
+        "strict": is_strict,
+        "accepted": all(_is_accepted(r, is_strict=is_strict) for _, r in verdicts),
+        "files": [
+            {
+                "file": _shown_name(name) or name,
+                "accepted": _is_accepted(resolution, is_strict=is_strict),
+                "acl_code": int(resolution.code),
+                "acl_name": resolution.code.name,
+                "errors": _count(resolution, Severity.ERROR),
+                "warnings": _count(resolution, Severity.WARNING),
+                "findings": [
+                    finding_json(finding, file=_shown_name(name)) for finding in resolution.findings
+                ],
+            }
+            for name, resolution in verdicts
+        ],
+    }

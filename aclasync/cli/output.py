@@ -1,0 +1,190 @@
+"""How every command speaks: text for people, or one JSON object; errors as a short block."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from aclasync import AclCode, AclError, BackendUnavailableError, ConfigError, Finding, Product
+from aclasync import Severity as Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+
+
+class CommandError(Exception):
+    """What a command can't do and ACL has no number for; the message says which and why."""
+
+
+@final
+class Format(StrEnum):
+    """Who reads the output."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+FormatOption: TypeAlias = Annotated[
+    Format, typer.Option("--format", help="Text for people, or one JSON object on stdout.")
+]
+TracebackOption: TypeAlias = Annotated[
+    bool, typer.Option("--traceback", help="Show where in the code an error was raised.")
+]
+
+
+def parse_product(text: str) -> Product:
+    """Return the product with that tag, name or SoC name, whatever the case of its letters."""
+    for product in Product:
+        if text.casefold() in (product.value.casefold(), product.name.casefold()):
+            return product
+
+    try:
+        return Product.from_soc_name(text)
+    except ValueError:
+        known = ", ".join(product.value for product in Product)
+        raise typer.BadParameter(
+            f"{text!r} is none of {known}, nor the name of a SoC such as Ascend910B1"
+        ) from None
+
+
+ProductOption: TypeAlias = Annotated[
+    Product | None,
+    typer.Option(
+        parser=parse_product,
+        metavar="PRODUCT",
+        help="The product to judge for: its tag (A2), its name (ATLAS_A2) or its SoC's"
+        " (Ascend910B1).",
+    ),
+]
+
+
+def console(*, is_error: bool = False) -> Console:
+    """Return where text goes: coloured on a terminal, plain elsewhere and with NO_COLOR."""
+    return Console(stderr=is_error, highlight=False, soft_wrap=True)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Write the one JSON object of a command."""
+    sys.stdout.write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def number_of(code: int) -> str:
+    """Return an ACL number with its name, as people search for both."""
+    known = AclCode(code)
+    return f"{known.value} {known.name}"
+
+
+def finding_text(finding: Finding, *, file: str | None = None) -> Text:
+    """Return the lines of a finding: where and what, its numbers, what to do."""
+    where = finding.where
+    place = f"{file or where.file}:{where.line}:{where.column}"
+    text = Text.assemble((place, "bold"), f": {finding.path}: {finding.message}\n    ")
+    text.append(f"{finding.severity.name.lower()} {finding.code}", _COLOURS[finding.severity])
+    if finding.acl_code is not None:
+        text.append(f", ACL returns {number_of(finding.acl_code)}")
+
+    if finding.hint:
+        text.append(f"\n    {finding.hint}")
+
+    return text
+
+
+def finding_json(finding: Finding, *, file: str | None = None) -> dict[str, Any]:
+    """Return a finding as JSON."""
+    where = finding.where
+    return {
+        "severity": finding.severity.name.lower(),
+        "code": finding.code,
+        "path": finding.path,
+        "file": file or where.file,
+        "line": where.line,
+        "column": where.column,
+        "message": finding.message,
+        "hint": finding.hint,
+        "acl_code": None if finding.acl_code is None else int(finding.acl_code),
+    }
+
+
+@contextmanager
+def errors_reported(form: Format, *, traceback: bool = False) -> Iterator[None]:
+    """Turn an error into a block on stderr, or the JSON object, and exit code 1."""
+    try:
+        yield
+    except (AclError, CommandError) as error:
+        if traceback:
+            raise
+
+        if form is Format.JSON:
+            print_json({"error": error_json(error)})
+        else:
+            console(is_error=True).print(error_text(error))
+
+        raise typer.Exit(1) from None
+
+
+@contextmanager
+def warnings_reported() -> Iterator[None]:
+    """Show a warning as one line on stderr, without the source line that raised it."""
+
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        console(is_error=True).print(Text.assemble(("warning", "yellow"), f": {message}"))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
+def error_text(error: AclError | CommandError) -> Text:
+    """Return what happened, which call failed, its number, and all that was found."""
+    if isinstance(error, CommandError):
+        return Text.assemble(("error", "bold red"), f": {error}")
+
+    text = Text.assemble(("error", "bold red"), f": {error.detail}\n")
+    text.append(f"  call    {error.function}\n  number  {number_of(error.code)}")
+    for note in getattr(error, "__notes__", ()):
+        text.append(f"\n  note    {note}")
+
+    if isinstance(error, BackendUnavailableError):
+        for name, why in error.refusals:
+            text.append(f"\n  {name}: {why}")
+
+    if isinstance(error, ConfigError):
+        for finding in error.findings:
+            if finding.severity is not Severity.INFO:
+                text.append("\n").append_text(finding_text(finding))
+
+    if isinstance(error, BaseExceptionGroup):
+        for failure in error.exceptions:
+            text.append(f"\n  failed  {failure}")
+
+    return text
+
+
+def error_json(error: AclError | CommandError) -> dict[str, Any]:
+    """Return an error as JSON; without an ACL number its code is null."""
+    if isinstance(error, CommandError):
+        return {"type": type(error).__name__, "code": None, "detail": str(error)}
+
+    return {
+        "type": type(error).__name__,
+        "code": int(error.code),
+        "name": error.code.name,
+        "function": error.function,
+        "detail": error.detail,
+        "notes": list(getattr(error, "__notes__", ())),
+        "findings": [finding_json(f) for f in getattr(error, "findings", ())],
+        "refusals": [list(refusal) for refusal in getattr(error, "refusals", ())],
+        "failures": [str(f) for f in error.exceptions]
+        if isinstance(error, BaseExceptionGroup)
+        else [],
+    }
