@@ -56,7 +56,7 @@ def rank(sample: Sample, outputs: Mapping[str, Array], *, top: int) -> list[Answ
         return []
 
     adds_up = np.allclose(scores.sum(axis=1), 1, atol=1e-3)
-    is_probability = bool(adds_up and np.all(scores >= 0))
+    is_probability = adds_up and float(scores.min(initial=0)) >= 0
     return [
         Answer(
             sample=sample,

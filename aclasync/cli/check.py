@@ -61,8 +61,10 @@ def check(
 
 
 def _resolve(name: str, product: Product) -> Resolution:
+    # Before the event loop starts: inside it, Ctrl-C could not end the wait.
+    source = sys.stdin.buffer.read() if name == _STDIN else name
+
     async def load() -> Resolution:
-        source = sys.stdin.buffer.read() if name == _STDIN else name
         return await load_config(source, product=product)
 
     return anyio.run(load)

@@ -59,7 +59,7 @@ class _Layout:
     is_channels_last: bool = False
 
 
-def read_sample(path: Path, specs: Sequence[TensorSpec], *, white: float) -> Sample:
+def read_sample(path: Path, specs: Sequence[TensorSpec], white: float) -> Sample:
     """Read a file as the inputs of a model; `white` is the number a white pixel stands for.
 
     Raises:

@@ -113,21 +113,21 @@ async def _run_all(
             white = await to_thread.run_sync(_white_of, model_path)
             for path in paths:
                 sample = await to_thread.run_sync(
-                    lambda path=path: read_sample(path, model.inputs, white=white)
+                    read_sample, path, model.inputs, white, abandon_on_cancel=True
                 )
                 samples.append(sample)
                 outputs.append(await model.execute(sample.inputs))
 
             device_id = opened.device_id
 
-        backend_name, product = session.backend_name, session.product
+        backend_name, used_product = str(session.backend_name), session.product
 
     return _Outcome(
         samples=samples,
         outputs=outputs,
         backend=backend_name,
         backend_reason=await _reason_for(backend),
-        product=product,
+        product=used_product,
         device_id=device_id,
         flush=session.flush_report,
     )
