@@ -64,6 +64,7 @@ class DeviceLog:
         self._thread: threading.Thread | None = None
         self._is_idle = False
         self._is_stopping = False
+        self._is_spooling = False
         self._has_ended = False
         self._has_warned = False
         self._has_spooled = False
@@ -128,7 +129,8 @@ class DeviceLog:
     def ask(self, acknowledged: Callable[[], None]) -> bool:
         """Have `acknowledged` called when all that is held now has left; False if nothing is."""
         with self._changed:
-            if not (self._guaranteed or self._others or self._in_flight):
+            is_busy = self._in_flight or self._is_spooling
+            if not (self._guaranteed or self._others or is_busy):
                 return False
 
             self._asked.append(acknowledged)
@@ -241,8 +243,11 @@ class DeviceLog:
                 self._delivered += len(batch)
                 return
 
+            self._is_spooling = True
+
         self._warn("can't write the host's log, lines go to the spool: %s", failure)
         self._put_in_spool(batch)
+        self._is_spooling = False
 
     def _put_in_spool(self, lines: Sequence[bytes]) -> None:
         try:
