@@ -72,7 +72,11 @@ class CallbackTable:
         Raises:
           CallbackSlotTakenError: the type, which is not OTHER, has one of that kind (500000).
           CallbackError: `function` is None or can't be called (100000).
+          TypeError: `callback_type` is no number.
         """
+        if not isinstance(callback_type, int):
+            raise TypeError(f"a callback type is a CallbackType or an int, not {callback_type!r}")
+
         if function is None or not callable(function):
             raise CallbackError(
                 AclCode.INVALID_PARAM,

@@ -102,16 +102,26 @@ class Core:
         return await self._close(decision) if isinstance(decision, Stop) else NOTHING_TO_FLUSH
 
     async def release(
-        self, on_error: OnError, epoch: int | None = None, *, expects_cancel: bool = False
+        self,
+        on_error: OnError,
+        epoch: int | None = None,
+        *,
+        on_close: Callable[[Span], object] | None = None,
     ) -> int:
-        """Give back one reference, of the opening `epoch` if a session holds it."""
+        """Give back one reference, of the opening `epoch` if a session holds it.
+
+        `on_close` is told what is about to be closed, if it was the last.
+        """
         refuse_inside_callback(self, "aclFinalizeReference")
         decision = await self._ask(ReleaseRequested(on_error, epoch))
         if isinstance(decision, Counted):
             return decision.ref_count
 
         assert isinstance(decision, Stop)
-        await self._close(decision, expects_cancel=expects_cancel)
+        if on_close is not None and self.span is not None:
+            on_close(self.span)
+
+        await self._close(decision)
         return 0
 
     def open_span(self, function: str) -> Span:
@@ -232,7 +242,7 @@ class Core:
         try:
             await run_uninterrupted(
                 lambda: run_closing(self.gate, span, first, publish),
-                on_cancel=span.skip_flush,
+                on_cancel=span.cut_flush,
                 expects_cancel=expects_cancel,
             )
         except AclError as exc:

@@ -11,7 +11,7 @@ import anyio
 
 from aclasync.codes import AclCode
 from aclasync.config import AclConfig, Resolution
-from aclasync.errors import NotInitializedError
+from aclasync.errors import FinalizeError, NotInitializedError
 from aclasync.lifecycle.flush import FlushReport
 from aclasync.lifecycle.state import SAFE, OnError, OnMismatch, Policy
 from aclasync.product import Product
@@ -20,6 +20,7 @@ from .device import Device, Opening, open_device
 from .invoke import refuse_inside_callback
 from .reading import ConfigSource
 from .runtime import Runtime, check_timeout, default_runtime
+from .span import Span
 from .uninterrupted import run_uninterrupted
 from .values import BackendName, InitRequest, MismatchName
 
@@ -219,11 +220,12 @@ class AclSession:
         self._flush_report = None
 
     async def _leave(self, exc: BaseException | None) -> None:
-        is_cancelled = isinstance(exc, anyio.get_cancelled_exc_class())
+        exit_ = _Exit()
         try:
-            await self._close_devices()
-            await self._runtime.core.release(
-                OnError.CONTINUE, self._epoch, expects_cancel=is_cancelled
+            await run_uninterrupted(
+                lambda: self._close(exit_),
+                on_cancel=exit_.cut_flush,
+                expects_cancel=isinstance(exc, anyio.get_cancelled_exc_class()),
             )
         except Exception as failure:
             if exc is None:
@@ -232,14 +234,27 @@ class AclSession:
             _log.exception("leaving the session failed, too")
             exc.add_note(f"leaving the session failed, too: {failure!r}")
         finally:
-            if not self.ref_count:
-                self._flush_report = self._runtime.core.flush_report
+            if exit_.span is not None:
+                self._flush_report = exit_.span.flush_report
 
-    async def _close_devices(self) -> None:
-        for device in reversed(self._devices or ()):
-            await device.aclose()
+    async def _close(self, exit_: _Exit) -> None:
+        failures: list[Exception] = []
+        devices, self._devices = self._devices or (), None
+        for device in reversed(devices):
+            try:
+                await device.aclose()
+            except Exception as failure:  # noqa: BLE001  # raised below, once all are closed
+                failures.append(failure)
 
-        self._devices = None
+        try:
+            await self._runtime.core.release(
+                OnError.CONTINUE, self._epoch, on_close=exit_.close_span
+            )
+        except FinalizeError as failure:
+            raise FinalizeError(failure.function, (*failures, *failure.exceptions)) from failure
+
+        if failures:
+            raise FinalizeError("aclrtResetDevice", failures)
 
     async def _open_device(self, device_id: int | None) -> Device:
         core = self._runtime.core
@@ -258,3 +273,22 @@ class AclSession:
 
         self._devices.append(device)
         return device
+
+
+@final
+class _Exit:
+    """A session's way out: what it closes, and whether the wait for the log is to be cut."""
+
+    def __init__(self) -> None:
+        self.span: Span | None = None
+        self._is_cut = False
+
+    def close_span(self, span: Span) -> None:
+        self.span = span
+        if self._is_cut:
+            span.cut_flush()
+
+    def cut_flush(self) -> None:
+        self._is_cut = True
+        if self.span is not None:
+            self.span.cut_flush()

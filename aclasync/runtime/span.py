@@ -52,6 +52,7 @@ class Span:
     #: Serials of the init callbacks that were called.
     notified: set[int] = field(factory=set)
     _flush: Flush | None = None
+    _is_flush_cut: bool = False
     _thread: OwnedThread | None = None
     #: Contexts that were entered, by the serial of their registration, oldest first.
     _entered: dict[int, tuple[Callback, _Context]] = field(factory=dict)
@@ -103,6 +104,11 @@ class Span:
 
         flush.skip()
         return True
+
+    def cut_flush(self) -> None:
+        """End the wait for the device's log now, or as soon as it begins."""
+        self._is_flush_cut = True
+        self.skip_flush()
 
     async def close(self) -> None:
         """Let go of the backend; the span is not used again."""
@@ -206,6 +212,9 @@ class Span:
             warn_if_variable_changed(self.flush_variable)
 
         self._flush = Flush(self.flush_timeout_s)
+        if self._is_flush_cut:
+            self._flush.skip()
+
         try:
             self.flush_report = await self._flush.run(self.backend)
         finally:
