@@ -23,7 +23,7 @@ check: $(VENV)/.check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright --pythonpath $(BIN)/python --ignoreexternal --verifytypes aclasync
+	PATH="$(CURDIR)/$(BIN):$$PATH" pyright --ignoreexternal --verifytypes aclasync
 	$(BIN)/codespell
 
 format: $(VENV)/.check

@@ -196,7 +196,7 @@ def test_signal_ends_a_run_with_its_exit_code(tmp_path, child_environment, numbe
     slow = tmp_path / "slow.npy"
     os.mkfifo(slow)
     process = subprocess.Popen(
-        [sys.executable, *"-m aclasync run --model".split(), MODEL, "--input", slow],
+        [sys.executable, "-m", "aclasync", "run", "--model", MODEL, "--input", slow],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
