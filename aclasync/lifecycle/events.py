@@ -1,11 +1,13 @@
-"""What can happen to a runtime, and what it may order in return."""
+"""What can happen to a runtime, and what it may order in return.
+
+Named tuples rather than attrs classes: there are many, and one costs a fifth to make at import.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import final
-
-from attrs import field, frozen
+from types import MappingProxyType
+from typing import NamedTuple, final
 
 from aclasync.errors import AclError
 from aclasync.product import LifecycleRules
@@ -18,8 +20,7 @@ from .state import Content, OnError, Policy
 
 
 @final
-@frozen
-class InitRequested:
+class InitRequested(NamedTuple):
     """An init; `content` is None when the caller joins whatever is running."""
 
     content: Content | None
@@ -28,8 +29,7 @@ class InitRequested:
 
 
 @final
-@frozen
-class ReleaseRequested:
+class ReleaseRequested(NamedTuple):
     """One reference comes back; `epoch` is the holder's, None for a bare finalize_reference."""
 
     on_error: OnError
@@ -37,16 +37,14 @@ class ReleaseRequested:
 
 
 @final
-@frozen
-class FinalizeRequested:
+class FinalizeRequested(NamedTuple):
     """A full finalize, whatever the count."""
 
     on_error: OnError
 
 
 @final
-@frozen
-class QuietRequested:
+class QuietRequested(NamedTuple):
     """The caller wants to act while no transition is under way."""
 
 
@@ -57,8 +55,7 @@ Request = InitRequested | ReleaseRequested | FinalizeRequested | QuietRequested
 
 
 @final
-@frozen
-class ConfigRead:
+class ConfigRead(NamedTuple):
     """The configuration has been read and judged."""
 
     content: Content
@@ -66,18 +63,16 @@ class ConfigRead:
     #: The error that the safe policy raises before anything starts.
     invalid: Exception | None = None
     #: For the faithful policy: the error at each step that would meet a fault.
-    faults: Mapping[InitStep, Exception] = field(factory=dict)
+    faults: Mapping[InitStep, Exception] = MappingProxyType({})
 
 
 @final
-@frozen
-class StepSucceeded:
+class StepSucceeded(NamedTuple):
     """The ordered step is done."""
 
 
 @final
-@frozen
-class StepFailed:
+class StepFailed(NamedTuple):
     """The ordered step failed or was cancelled; a step of many callbacks may fail more than once."""
 
     errors: tuple[BaseException, ...]
@@ -92,8 +87,7 @@ Outcome = ConfigRead | StepSucceeded | StepFailed
 
 
 @final
-@frozen
-class Withdrawn:
+class Withdrawn(NamedTuple):
     """The caller was cancelled after its request had been decided and before it could act.
 
     With `may_close` false a reference is kept rather than be the last one given back, because
@@ -105,8 +99,7 @@ class Withdrawn:
 
 
 @final
-@frozen
-class Forked:
+class Forked(NamedTuple):
     """This process is now a child of the one with that pid."""
 
     parent_pid: int
@@ -119,20 +112,17 @@ Event = Request | Outcome | Withdrawn | Forked
 
 
 @final
-@frozen
-class Wait:
+class Wait(NamedTuple):
     """A transition is under way; ask again when it is over."""
 
 
 @final
-@frozen
-class ReadFirst:
+class ReadFirst(NamedTuple):
     """The content can't be compared before the file has been read."""
 
 
 @final
-@frozen
-class Joined:
+class Joined(NamedTuple):
     """The runtime was up; one reference was taken."""
 
     is_repeat: bool
@@ -142,30 +132,26 @@ class Joined:
 
 
 @final
-@frozen
-class Counted:
+class Counted(NamedTuple):
     """One reference was given back, and others are left."""
 
     ref_count: int
 
 
 @final
-@frozen
-class Refused:
+class Refused(NamedTuple):
     """Nothing changed."""
 
     error: AclError
 
 
 @final
-@frozen
-class NothingToDo:
+class NothingToDo(NamedTuple):
     """The product's rules make this call a success without effect."""
 
 
 @final
-@frozen
-class Quiet:
+class Quiet(NamedTuple):
     """No transition is under way."""
 
     is_up: bool
@@ -175,30 +161,26 @@ class Quiet:
 
 
 @final
-@frozen
-class Read:
+class Read(NamedTuple):
     """Read and judge the configuration; answer `ConfigRead`. Begins an init."""
 
 
 @final
-@frozen
-class Start:
+class Start(NamedTuple):
     """Perform a step of the init sequence."""
 
     entry: InitEntry
 
 
 @final
-@frozen
-class Undo:
+class Undo(NamedTuple):
     """Take back a step of the init sequence."""
 
     step: InitStep
 
 
 @final
-@frozen
-class Stop:
+class Stop(NamedTuple):
     """Perform a step of the finalize sequence. The first one begins a finalize."""
 
     entry: FinalizeEntry
@@ -206,16 +188,14 @@ class Stop:
 
 
 @final
-@frozen
-class Opened:
+class Opened(NamedTuple):
     """The runtime is up with one reference, the caller's."""
 
     epoch: int
 
 
 @final
-@frozen
-class OpenFailed:
+class OpenFailed(NamedTuple):
     """The runtime is down as before; raise this."""
 
     error: BaseException
@@ -223,16 +203,14 @@ class OpenFailed:
 
 
 @final
-@frozen
-class Closed:
+class Closed(NamedTuple):
     """The runtime is down; these steps failed on the way."""
 
     failures: tuple[Exception, ...]
 
 
 @final
-@frozen
-class CloseStopped:
+class CloseStopped(NamedTuple):
     """The runtime is as it was before the finalize; this step's failure stopped it."""
 
     error: Exception

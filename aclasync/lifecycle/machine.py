@@ -69,6 +69,11 @@ from .state import (
 
 Transition = tuple[LifecycleState, Effect]
 
+# For the two functions of the hot path: looking a member up in its enum, and calling a named
+# tuple's own __new__, would cost more than the decision itself.
+_UP = Phase.UP
+_new = tuple.__new__
+
 # What `Read` covers: the machine's own steps, and the ones it then orders.
 _AFTER_READING = tuple(e for e in INIT_ORDER if e.step not in (InitStep.READ, InitStep.PIN))
 
@@ -92,27 +97,24 @@ def is_up(state: LifecycleState) -> bool:
     return state.standing.phase is Phase.UP
 
 
-def nested_entry(state: LifecycleState, content: Content | None) -> LifecycleState | None:
+def nested_entry(state: LifecycleState) -> LifecycleState | None:
     """Return the state after a nested init that needs no thought, or None if `step` must decide.
 
-    This is the hot path of a server: the runtime is up and the content is the running one.
+    This is the hot path of a server: the runtime is up, and the caller brings the very
+    configuration that runs, or none.
     """
-    standing = state.standing
-    if standing.phase is not Phase.UP:
+    ref_count, standing = state
+    if standing.phase is not _UP:
         return None
 
-    running = standing.running
-    if content is None or (running is not None and content.raw == running.raw is not None):
-        return LifecycleState(state.ref_count + 1, standing)
-
-    return None
+    return _new(LifecycleState, (ref_count + 1, standing))
 
 
 def nested_exit(state: LifecycleState, epoch: int) -> LifecycleState | None:
     """Return the state after a holder of several left, or None if `step` must decide."""
-    standing = state.standing
-    if state.ref_count > 1 and standing.phase is Phase.UP and standing.epoch == epoch:
-        return LifecycleState(state.ref_count - 1, standing)
+    ref_count, standing = state
+    if ref_count > 1 and standing.phase is _UP and standing.epoch == epoch:
+        return _new(LifecycleState, (ref_count - 1, standing))
 
     return None
 

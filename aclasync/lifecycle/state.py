@@ -98,7 +98,7 @@ class Opening:
     content: Content | None = None
     plan: tuple[InitEntry, ...] = ()
     at: int = 0
-    faults: Mapping[InitStep, Exception] = {}
+    faults: Mapping[InitStep, Exception] = field(factory=dict)
     #: Set once a step failed: what is undone, last first, and why.
     undoing: tuple[InitStep, ...] = ()
     failure: BaseException | None = None

@@ -8,7 +8,8 @@ import time
 from enum import Enum
 from typing import final
 
-from anyio import move_on_after, to_thread
+
+import anyio
 
 from aclasync.backends.base import Backend, LogTally
 from aclasync.lifecycle.flush import FlushOutcome, FlushReport
@@ -72,7 +73,7 @@ class Flush:
         if not backend.begin_drain(self._acknowledged):
             return FlushOutcome.DRAINED
 
-        with move_on_after(self._timeout_s):
+        with anyio.move_on_after(self._timeout_s):
             await self._wakeup.wait()
 
         return self._cause or FlushOutcome.TIMED_OUT
@@ -91,6 +92,6 @@ class Flush:
 async def _end_drain(backend: Backend, *, is_pending: bool) -> LogTally:
     # Lines left are written to a spool file, and that is no work for the loop's thread.
     if is_pending:
-        return await to_thread.run_sync(backend.end_drain)
+        return await anyio.to_thread.run_sync(backend.end_drain)
 
     return backend.end_drain()

@@ -29,7 +29,7 @@ from aclasync.lifecycle.events import (
     Withdrawn,
 )
 from aclasync.lifecycle.machine import nested_entry, nested_exit, step
-from aclasync.lifecycle.state import Content, LifecycleState
+from aclasync.lifecycle.state import LifecycleState
 
 from .loops import Wakeup
 
@@ -57,15 +57,15 @@ class Gate:
         """The state at this moment."""
         return self._state
 
-    def enter_nested(self, content: Content | None) -> int:
-        """Take a reference if the runtime is up with that content; return its epoch, else 0."""
+    def enter_nested(self) -> int:
+        """Take a reference if the runtime is up and return its epoch, else 0."""
         with self._lock:
-            state = nested_entry(self._state, content)
+            state = nested_entry(self._state)
             if state is None or self._queue:
                 return 0
 
             self._state = state
-            return state.standing.epoch
+            return state[1].epoch
 
     def leave_nested(self, epoch: int) -> bool:
         """Give a reference of that epoch back if others are left; return whether it was."""

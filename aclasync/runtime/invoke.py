@@ -12,7 +12,8 @@ from contextvars import ContextVar
 from inspect import isawaitable
 from typing import Any, final
 
-from anyio import fail_after, to_thread
+
+import anyio
 
 from aclasync.codes import AclCode
 from aclasync.errors import AclError, CallbackError, ReentrantLifecycleError
@@ -31,12 +32,13 @@ class _Run:
         self.is_over = False
 
 
-_running: ContextVar[_Run | None] = ContextVar("aclasync_running_callback", default=None)
+#: None outside of every callback; anything else needs `running_callback` to judge it.
+running_run: ContextVar[_Run | None] = ContextVar("aclasync_running_callback", default=None)
 
 
 def running_callback(owner: object) -> Callback | None:
     """Return the callback of `owner` that this task stands in, or was started by."""
-    run = _running.get()
+    run = running_run.get()
     return run.callback if run is not None and run.owner is owner and not run.is_over else None
 
 
@@ -69,7 +71,7 @@ async def invoke(
     """
     with _inside(owner, callback):
         try:
-            with fail_after(timeout_s) as scope:
+            with anyio.fail_after(timeout_s) as scope:
                 return await _call(callback, function, args, is_bounded=timeout_s is not None)
         except AclError:
             raise
@@ -106,12 +108,12 @@ def check_status(callback: Callback, status: object) -> None:
 @contextmanager
 def _inside(owner: object, callback: Callback) -> Iterator[None]:
     run = _Run(owner, callback)
-    token = _running.set(run)
+    token = running_run.set(run)
     try:
         yield
     finally:
         run.is_over = True
-        _running.reset(token)
+        running_run.reset(token)
 
 
 async def _call(
@@ -119,7 +121,7 @@ async def _call(
 ) -> Any:
     if callback.runs_in_thread:
         # Without a bound a thread is waited for: an abandoned one could not be accounted for.
-        result = await to_thread.run_sync(function, *args, abandon_on_cancel=is_bounded)
+        result = await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=is_bounded)
     else:
         result = function(*args)
 

@@ -6,12 +6,14 @@ from their own loop, and its way in from outside waits for an answer; a gate nee
 
 from __future__ import annotations
 
+
+
 import threading
 from collections.abc import Callable
 from typing import Any, final
 
-from anyio import Event
-from anyio.lowlevel import current_token
+import anyio
+
 
 
 @final
@@ -21,8 +23,8 @@ class Wakeup:
     __slots__ = ("_event", "_native", "_thread_id")
 
     def __init__(self) -> None:
-        self._event = Event()
-        self._native: Any = current_token().native_token
+        self._event = anyio.Event()
+        self._native: Any = anyio.lowlevel.current_token().native_token
         self._thread_id = threading.get_ident()
 
     async def wait(self) -> None:

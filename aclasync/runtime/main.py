@@ -13,7 +13,6 @@ from types import FrameType
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import anyio
-from anyio import CancelScope, create_task_group
 
 from .loops import Wakeup
 from .runtime import default_runtime
@@ -51,7 +50,7 @@ async def _guarded(main: Callable[..., Awaitable[T]], args: tuple[object, ...]) 
     results: list[T] = []
     failures: list[BaseException] = []
     with guard.installed():
-        async with create_task_group() as tasks:
+        async with anyio.create_task_group() as tasks:
             tasks.start_soon(guard.cancel_on_signal)
             with guard.scope:
                 try:
@@ -74,7 +73,7 @@ class _SignalGuard:
     """Counts signals in the handler, acts on them in the loop."""
 
     def __init__(self) -> None:
-        self.scope = CancelScope()
+        self.scope = anyio.CancelScope()
         self.received: list[int] = []
         self._wakeup = Wakeup()
 

@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, TypeAlias
 
-from anyio import to_thread
+
+import anyio
 
 from aclasync.config import (
     ENVIRONMENT_NAMES,
@@ -83,13 +84,13 @@ async def read(
     Never raises for what is wrong with a file: that is a finding.
     """
     if isinstance(source, str) or len(source.raw) > _INLINE_BYTES:
-        return await to_thread.run_sync(
+        return await anyio.to_thread.run_sync(
             _read_blocking, source, env, product, abandon_on_cancel=True
         )
 
     resolution = resolve_config(source, env=env, product=product)
     if resolution.folder_checks:
-        resolution = await to_thread.run_sync(_with_folders, resolution, abandon_on_cancel=True)
+        resolution = await anyio.to_thread.run_sync(_with_folders, resolution, abandon_on_cancel=True)
 
     return Content(source.name, source.raw), resolution
 

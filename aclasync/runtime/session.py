@@ -17,7 +17,7 @@ from aclasync.lifecycle.state import SAFE, OnError, OnMismatch, Policy
 from aclasync.product import Product
 
 from .device import Device, Opening, open_device
-from .invoke import refuse_inside_callback
+from .invoke import refuse_inside_callback, running_run
 from .reading import ConfigSource
 from .runtime import Runtime, check_timeout, default_runtime
 from .span import Span
@@ -94,6 +94,7 @@ class AclSession:
         "_devices",
         "_epoch",
         "_flush_report",
+        "_gate",
         "_is_first",
         "_request",
         "_runtime",
@@ -115,10 +116,13 @@ class AclSession:
 
         runtime = self._runtime = default_runtime()
         core = runtime.core
+        gate = self._gate = core.gate
         config = self._config
         if self._request is _PLAIN and (config is None or config is core.running_config):
-            refuse_inside_callback(core, "aclInit")
-            if epoch := core.gate.enter_nested(None):
+            if running_run.get() is not None:
+                refuse_inside_callback(core, "aclInit")
+
+            if epoch := gate.enter_nested():
                 self._epoch = epoch
                 self._is_first = False
                 self.config_applied = True
@@ -135,7 +139,7 @@ class AclSession:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._devices is None and self._runtime.core.gate.leave_nested(self._epoch):
+        if self._devices is None and self._gate.leave_nested(self._epoch):
             return
 
         await self._leave(exc)

@@ -6,11 +6,14 @@ its own task awaits. So the work gets a task of its own, and only the wait for i
 
 from __future__ import annotations
 
+
+
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from anyio import CancelScope, Event, create_task_group
+import anyio
+
 
 T = TypeVar("T")
 
@@ -31,11 +34,11 @@ async def run_uninterrupted(
     """
     results: list[T] = []
     failures: list[BaseException] = []
-    is_over = Event()
+    is_over = anyio.Event()
 
     async def run() -> None:
         # The scope keeps the task group's own cancellation out.
-        with CancelScope(shield=True):
+        with anyio.CancelScope(shield=True):
             try:
                 results.append(await work())
             except BaseException as exc:  # noqa: BLE001  # raised again below, in the caller's task
@@ -44,10 +47,10 @@ async def run_uninterrupted(
         is_over.set()
 
     try:
-        async with create_task_group() as tasks:
+        async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             try:
-                with CancelScope(shield=expects_cancel):
+                with anyio.CancelScope(shield=expects_cancel):
                     await is_over.wait()
             except BaseException:
                 if on_cancel is not None:

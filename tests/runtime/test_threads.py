@@ -1,0 +1,469 @@
+"""Several loops in several threads on one runtime, and the process around them."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import random
+import subprocess
+import sys
+import textwrap
+import threading
+
+import anyio
+import pytest
+
+from aclasync import (
+    AclError,
+    ConfigMismatchError,
+    ForkedRuntimeError,
+    Phase,
+    Runtime,
+    acl,
+    acl_session,
+)
+from aclasync.testing import FaultPlan, SpyBackend, fresh_runtime
+
+LOOPS = [
+    ("asyncio", {}),
+    ("asyncio", {"use_uvloop": True}),
+    ("trio", {}),
+    ("asyncio", {}),
+]
+
+
+def in_threads(*mains) -> None:
+    """Run each main in a loop and a thread of its own; raise what any of them raised."""
+    failures: list[BaseException] = []
+
+    def work(main, backend: str, options: dict[str, object]) -> None:
+        try:
+            anyio.run(main, backend=backend, backend_options=options)
+        except BaseException as exc:
+            failures.append(exc)
+
+    threads = [
+        threading.Thread(target=work, args=(main, *LOOPS[index % len(LOOPS)]))
+        for index, main in enumerate(mains)
+    ]
+    for thread in threads:
+        thread.start()
+
+    for thread in threads:
+        thread.join()
+
+    for failure in failures:
+        raise failure
+
+
+def is_at_rest(runtime: Runtime) -> bool:
+    statistics = runtime.statistics()
+    return (statistics.ref_count, statistics.waiting) == (0, 0) and statistics.phase is Phase.DOWN
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_are_exact_under_random_cancellation(seed: int) -> None:
+    """4 threads x own loop x 200 tasks; afterwards nobody holds or waits for anything."""
+    held: list[int] = []
+
+    with fresh_runtime() as runtime:
+
+        async def task(chance: random.Random) -> None:
+            with anyio.move_on_after(chance.choice([0, 0.0005, 0.005, 10])):
+                async with acl_session(chance.choice([{}, b"{}"])) as session:
+                    held.append(session.ref_count)
+                    for _ in range(chance.randrange(4)):
+                        await anyio.sleep(chance.random() / 1000)
+
+        async def main(number: int) -> None:
+            chance = random.Random(seed * 100 + number)
+            async with anyio.create_task_group() as tasks:
+                for _ in range(200):
+                    tasks.start_soon(task, random.Random(chance.random()))
+                    if chance.random() < 0.2:
+                        await anyio.lowlevel.checkpoint()
+
+        # The first content is pinned, so that {} and b"{}" never differ from it.
+        async def pin() -> None:
+            async with acl_session({}):
+                pass
+
+        anyio.run(pin)
+        in_threads(*(lambda n=n: main(n) for n in range(4)))
+        assert is_at_rest(runtime)
+        assert min(held) >= 1
+
+
+def test_concurrent_inits_give_one_success() -> None:
+    """10 threads: one SUCCESS, nine repeats, ten references; and ten give them back."""
+    codes: list[int] = []
+    with fresh_runtime() as runtime:
+
+        async def init() -> None:
+            codes.append(await acl.init(""))
+
+        async def release() -> None:
+            codes.append((await acl.finalize_reference())[0])
+
+        in_threads(*[init] * 10)
+        assert sorted(codes) == [0] + [100002] * 9
+        assert runtime.statistics().ref_count == 10
+        codes.clear()
+        in_threads(*[release] * 10)
+        assert codes == [0] * 10
+        assert is_at_rest(runtime)
+
+
+def test_waiters_of_every_loop_are_woken() -> None:
+    """They wait for one init in another thread and all of them join it."""
+    plan = FaultPlan().park("init.OTHER")
+    all_wait, joined = threading.Event(), []
+    with fresh_runtime(backend=SpyBackend(plan)) as runtime:
+
+        async def first() -> None:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(open_first)
+                await plan.wait_parked("init.OTHER")
+                while runtime.statistics().waiting < 6:
+                    await anyio.sleep(0.001)
+
+                all_wait.set()
+                plan.release("init.OTHER")
+
+        async def open_first() -> None:
+            async with acl_session({}):
+                while len(joined) < 6:
+                    await anyio.sleep(0.001)
+
+        async def second() -> None:
+            async with anyio.create_task_group() as tasks:
+                for _ in range(2):
+                    tasks.start_soon(join)
+
+        async def join() -> None:
+            while runtime.statistics().phase is Phase.DOWN:
+                await anyio.sleep(0.001)
+
+            async with acl_session({}) as session:
+                joined.append(session.joined)
+
+        in_threads(first, second, second, second)
+        assert all_wait.is_set()
+        assert joined == [True] * 6
+        assert is_at_rest(runtime)
+
+
+async def test_gate_is_fair(anyio_backend) -> None:
+    """Who came first is decided first: init, finalize, init, in the order of arrival."""
+    plan = FaultPlan().park("init.OTHER")
+    order: list[str] = []
+    with fresh_runtime(backend=SpyBackend(plan)) as runtime:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(runtime.init)
+            await plan.wait_parked("init.OTHER")
+
+            async def note(name: str, call) -> None:
+                result = await call()
+                order.append(f"{name} {getattr(result, 'ref_count', '')}".strip())
+
+            for name, call in (
+                ("init", runtime.init),
+                ("finalize", runtime.finalize),
+                ("again", runtime.init),
+                ("once more", runtime.init),
+            ):
+                tasks.start_soon(note, name, call)
+                await anyio.wait_all_tasks_blocked()
+
+            plan.release("init.OTHER")
+
+        # The counts tell who was decided before whom.
+        assert sorted(order) == ["again 1", "finalize", "init 2", "once more 2"]
+        await runtime.finalize()
+
+
+def test_waiter_of_a_closed_loop_is_skipped() -> None:
+    """Its loop was closed under it; the one behind it gets its turn, and no count is lost."""
+    plan = FaultPlan().park("init.OTHER")
+    with fresh_runtime(backend=SpyBackend(plan)) as runtime:
+        parked, lost, go = threading.Event(), threading.Event(), threading.Event()
+
+        async def opens() -> None:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(runtime.init, {})
+                await plan.wait_parked("init.OTHER")
+                parked.set()
+                await anyio.to_thread.run_sync(go.wait)
+                plan.release("init.OTHER")
+
+        def loses_its_loop() -> None:
+            parked.wait()
+            loop = asyncio.new_event_loop()
+            task = loop.create_task(runtime.init({}))
+            loop.run_until_complete(asyncio.sleep(0.01))
+            loop.close()
+            lost.set()
+            kept.append(task)
+
+        async def behind() -> None:
+            await anyio.to_thread.run_sync(lost.wait)
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(runtime.init, {})
+                while runtime.statistics().waiting < 2:
+                    await anyio.sleep(0.001)
+
+                go.set()
+
+        kept: list[asyncio.Task[object]] = []
+        thread = threading.Thread(target=loses_its_loop)
+        thread.start()
+        in_threads(opens, behind)
+        thread.join()
+        statistics = runtime.statistics()
+        assert (statistics.ref_count, statistics.waiting) == (2, 0)
+        for task in kept:
+            task._log_destroy_pending = False  # type: ignore[attr-defined]  # it is what is tested
+
+        kept.clear()
+        gc.collect()
+        assert runtime.statistics().ref_count == 2
+
+        async def close() -> None:
+            await runtime.finalize()
+
+        anyio.run(close)
+        assert is_at_rest(runtime)
+
+
+def test_runs_after_each_other_share_the_runtime() -> None:
+    """`asyncio.run` twice in a row: the state belongs to the process, not to a loop."""
+    with fresh_runtime() as runtime:
+
+        async def open_only() -> None:
+            await runtime.init({})
+
+        async def close() -> None:
+            await runtime.finalize_reference()
+
+        asyncio.run(open_only())
+        assert runtime.statistics().ref_count == 1
+        asyncio.run(close())
+        assert is_at_rest(runtime)
+
+
+def test_mismatch_is_seen_across_threads() -> None:
+    """Another thread's session is refused with other content, and counts nothing."""
+    with fresh_runtime() as runtime:
+        inside, done = threading.Event(), threading.Event()
+
+        async def holds() -> None:
+            async with acl_session({}):
+                inside.set()
+                await anyio.to_thread.run_sync(done.wait)
+
+        async def differs() -> None:
+            await anyio.to_thread.run_sync(inside.wait)
+            try:
+                with pytest.raises(ConfigMismatchError):
+                    await runtime.init({"err_msg_mode": "1"})
+
+                assert runtime.statistics().ref_count == 1
+            finally:
+                done.set()
+
+        in_threads(holds, differs)
+        assert is_at_rest(runtime)
+
+
+def test_aiologic_agrees_about_exclusion() -> None:
+    """The same load counted under a lock that is known to work across loops gives the same."""
+    import aiologic  # noqa: PLC0415
+
+    lock, inside, seen = aiologic.Lock(), [], []
+    with fresh_runtime() as runtime:
+
+        async def main() -> None:
+            for _ in range(50):
+                async with acl_session() as session:
+                    seen.append(session.ref_count)
+
+                async with lock:
+                    inside.append(1)
+                    assert len(inside) == 1
+                    inside.pop()
+
+        in_threads(*[main] * 4)
+        assert len(seen) == 200
+        assert is_at_rest(runtime)
+
+
+# The process
+
+
+def in_child(check) -> int:
+    """Fork, run `check` in the child, and return its exit code."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            check()
+            code = 0
+        except BaseException:
+            import traceback  # noqa: PLC0415
+
+            traceback.print_exc()
+        finally:
+            os._exit(code)
+
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@pytest.mark.parametrize("is_open", [True, False])
+def test_forked_child_is_refused(is_open: bool) -> None:
+    """Every call names the parent's pid and says spawn; the parent is unaffected."""
+    parent = os.getpid()
+    with fresh_runtime() as runtime:
+
+        async def main() -> None:
+            await runtime.init({})
+            if not is_open:
+                await runtime.finalize()
+
+            def check() -> None:
+                async def child() -> None:
+                    for call in (runtime.init, runtime.finalize, acl_session().__aenter__):
+                        with pytest.raises(ForkedRuntimeError, match=f"{parent}.*spawn"):
+                            await call()
+
+                    assert await acl.init() == 500000
+
+                threading.Thread(target=lambda: failures.extend(outcome(child))).start()
+                for thread in threading.enumerate():
+                    if thread is not threading.current_thread():
+                        thread.join()
+
+                assert not failures, failures
+
+            failures: list[BaseException] = []
+            assert in_child(check) == 0
+            assert runtime.statistics().ref_count == int(is_open)
+            if is_open:
+                await runtime.finalize()
+
+        asyncio.run(main())
+
+
+def outcome(main) -> list[BaseException]:
+    try:
+        anyio.run(main)
+    except BaseException as exc:
+        return [exc]
+
+    return []
+
+
+def test_fork_before_any_init_leaves_the_child_free() -> None:
+    """A runtime that was never initialised works in the child, with a lock of its own."""
+    with fresh_runtime() as runtime:
+
+        def check() -> None:
+            async def main() -> None:
+                async with acl_session({}) as session:
+                    assert session.ref_count == 1
+
+            asyncio.run(main())
+
+        runtime.core.gate._lock.acquire()
+        try:
+            assert in_child(check) == 0
+        finally:
+            runtime.core.gate._lock.release()
+
+
+def run_program(text: str, *options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *options, "-c", textwrap.dedent(text)],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def test_runtime_left_open_at_exit_is_one_warning() -> None:
+    """It says where it was opened, and the process ends at once with its own code."""
+    done = run_program(
+        """
+        import asyncio, sys
+        from aclasync import default_runtime
+
+        async def forgetful():
+            await default_runtime().init({})
+
+        asyncio.run(forgetful())
+        sys.exit(3)
+        """,
+        "-W",
+        "always",
+    )
+
+    assert done.returncode == 3
+    assert done.stderr.count("ResourceWarning") == 1
+    assert "forgetful" in done.stderr
+
+
+def test_import_starts_nothing() -> None:
+    """No thread, no native library, no numeric package; no pytest either."""
+    done = run_program(
+        """
+        import sys, threading
+        import aclasync
+        heavy = {"numpy", "onnx", "onnxruntime", "ctypes", "trio", "pytest", "uvloop"}
+        print(sorted(heavy & set(sys.modules)), threading.active_count())
+        """
+    )
+
+    assert done.stdout.split() == ["[]", "1"], done.stderr
+
+
+SIGNALLED = """
+import os, signal, sys
+import anyio, aclasync
+from aclasync import acl_session
+
+async def main():
+    async with acl_session() as session:
+        os.kill(os.getpid(), signal.{signal})
+        await anyio.sleep(30)
+
+try:
+    aclasync.run(main, backend={backend!r})
+finally:
+    print(aclasync.default_runtime().statistics().ref_count)
+"""
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+@pytest.mark.parametrize(("signal", "code"), [("SIGINT", 130), ("SIGTERM", 143)])
+def test_run_turns_a_signal_into_cancellation(backend: str, signal: str, code: int) -> None:
+    """The session is left properly and the exit code says which signal it was."""
+    done = run_program(SIGNALLED.format(signal=signal, backend=backend))
+
+    assert (done.returncode, done.stdout.strip()) == (code, "0"), done.stderr
+
+
+def test_run_returns_and_raises_like_anyio() -> None:
+    """No exception group is put around what main raised."""
+    import aclasync  # noqa: PLC0415
+
+    async def answers(value: int) -> int:
+        await anyio.lowlevel.checkpoint()
+        return value
+
+    async def fails() -> None:
+        raise AclError(7, "x", "y")
+
+    assert aclasync.run(answers, 7) == 7
+    with pytest.raises(AclError):
+        aclasync.run(fails)
