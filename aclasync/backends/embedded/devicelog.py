@@ -114,17 +114,18 @@ class DeviceLog:
             return
 
         name, is_guaranteed = known
-        line: bytes | None = format_line(name, text, time.time(), caller())
+        line = format_line(name, text, time.time(), caller())
+        spilled: bytes | None = line
         with self._changed:
             if not self._has_ended:
-                line = self._put(line, is_guaranteed=is_guaranteed)
+                spilled = self._put(line, is_guaranteed=is_guaranteed)
                 if self._is_idle:
                     self._changed.notify()
                 elif self._thread is None:
                     self._start()
 
-        if line is not None:
-            self._put_in_spool([line])
+        if spilled is not None:
+            self._put_in_spool([spilled])
 
     def ask(self, acknowledged: Callable[[], None]) -> bool:
         """Have `acknowledged` called when all that is held now has left; False if nothing is."""
@@ -215,7 +216,7 @@ class DeviceLog:
 
                 batch = self._in_flight = self._take()
                 asked, self._asked = self._asked, []
-                if batch and self._changed.wait_for(lambda: self._is_stopping, self._latency_s):
+                if batch and self._is_stopped_within(self._latency_s):
                     return
 
             if batch:
@@ -223,6 +224,9 @@ class DeviceLog:
 
             for acknowledged in asked:
                 acknowledged()
+
+    def _is_stopped_within(self, seconds: float) -> bool:
+        return self._changed.wait_for(lambda: self._is_stopping, seconds)
 
     def _has_work(self) -> bool:
         return bool(self._is_stopping or self._asked or self._guaranteed or self._others)

@@ -29,7 +29,8 @@ def load_model(
     _require_readable(path)
 
     try:
-        import onnxruntime  # noqa: PLC0415 (optional, and slow to import)
+        # It has no types, is optional, and slow to import.
+        import onnxruntime  # type: ignore[import-untyped]  # noqa: PLC0415
     except ImportError as exc:
         detail = 'models need ONNX Runtime: pip install "aclasync[embedded]"'
         raise BackendUnavailableError(_LOAD, detail, [("onnxruntime", str(exc))]) from exc

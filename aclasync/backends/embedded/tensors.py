@@ -29,7 +29,7 @@ _DTYPES = _INTEGERS | {"float16", "float32", "float64", "bool", "str"}
 
 
 def fit_inputs(
-    specs: Sequence[TensorSpec], inputs: Mapping[str, Any], *, model: str
+    specs: Sequence[TensorSpec], inputs: object, *, model: str
 ) -> dict[str, np.ndarray[Any, Any]]:
     """Return `inputs` as arrays of the declared types and shapes.
 
