@@ -12,7 +12,7 @@ from .check import check
 from .doctor import doctor
 from .run import run
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="aclasync",
     help="The ACL lifecycle of Ascend NPUs for asyncio: check a configuration, run a model, "
     "look at this machine.",

@@ -26,6 +26,16 @@ def unread_bytes(pipe: int) -> int:
     return count[0]
 
 
+def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Return what a command said until its end; one that does not end is killed."""
+    try:
+        return process.communicate(timeout=20)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+
+
 def test_help_names_every_command(cli):
     """`--help` works and lists what there is."""
     done = cli("--help")
@@ -179,7 +189,7 @@ def test_interrupt_ends_a_waiting_command_with_130(tmp_path, child_environment):
         time.sleep(0.01)
 
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate()
+    out, err = ended(process)
     os.close(reading)
     os.close(writing)
 
@@ -206,7 +216,7 @@ def test_signal_ends_a_run_with_its_exit_code(tmp_path, child_environment, numbe
     # Opening one end waits until the run, inside its session, opens the other.
     with slow.open("wb"):
         process.send_signal(number)
-        out, err = process.communicate()
+        out, err = ended(process)
 
     assert process.returncode == code
     assert (out, err) == ("", "")
