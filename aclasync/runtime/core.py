@@ -285,7 +285,7 @@ class Core:
         return Span(
             owner=self,
             resolution=resolution,
-            flush_timeout_s=environment.flush_timeout_ms.value / 1000
+            flush_timeout_s=environment.flush_timeout_ms / 1000
             if timeout_s is None
             else timeout_s,
             flush_variable=os.environ.get(FLUSH_VARIABLE)

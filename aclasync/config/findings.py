@@ -1,0 +1,103 @@
+"""What is said about a configuration: one line a finding, with its place and what to do.
+
+Findings are made in two steps. The rules leave drafts, which cost little; the words, and the line
+and column, are put to a draft when somebody reads it.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, NamedTuple, TypeAlias, final
+
+from attrs import frozen
+
+from aclasync.codes import AclCode
+
+from .steps import ConfigStep
+
+#: Keys and indices from the root to a value.
+Path: TypeAlias = "tuple[str | int, ...]"
+
+
+@final
+class Severity(Enum):
+    """What a finding means for the program."""
+
+    #: The reference would refuse the configuration.
+    ERROR = "error"
+    #: It is accepted but does nothing, or not what it seems.
+    WARNING = "warning"
+    #: An effective value and where it came from.
+    INFO = "info"
+
+
+@final
+@frozen
+class Location:
+    """A place in a text, counted from 1; line 0 means that there is no text to point into."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
+
+
+@final
+@frozen
+class Finding:
+    """One thing that was found."""
+
+    severity: Severity
+    #: Stable, for programs: `E` error, `W` warning, `I` info, and a number.
+    code: str
+    #: JSON path, such as `$.dump.dump_list[0].layer`.
+    path: str
+    where: Location
+    message: str
+    #: What to do about it; empty if there is nothing to do.
+    hint: str
+    #: What the reference's init would return for this alone.
+    acl_code: AclCode
+
+    def __str__(self) -> str:
+        place = f"{self.where}: " if self.where.line else ""
+        hint = f"; {self.hint}" if self.hint else ""
+        return f"{place}{self.path}: {self.message}{hint} [{self.code}]"
+
+
+@final
+class Draft(NamedTuple):
+    """A finding before its words."""
+
+    code: str
+    path: Path
+    args: dict[str, Any]
+    #: Where the reference would stop; None for what is no error.
+    step: ConfigStep | None = None
+    acl_code: AclCode = AclCode.SUCCESS
+    #: Offset in the text, for what has no path of its own.
+    offset: int | None = None
+
+
+def json_path(path: Path) -> str:
+    """Return `$.dump.dump_list[0]` for `("dump", "dump_list", 0)`."""
+    parts = ["$"]
+    for part in path:
+        if isinstance(part, int):
+            parts.append(f"[{part}]")
+        elif part.isidentifier():
+            parts.append(f".{part}")
+        else:
+            parts.append(f"[{part!r}]")
+
+    return "".join(parts)
+
+
+_SEVERITIES = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO}
+
+
+def severity_of(code: str) -> Severity:
+    """Return the severity that a code's letter stands for."""
+    return _SEVERITIES[code[0]]
