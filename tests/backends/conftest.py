@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from aclasync.backends.embedded import EmbeddedBackend
-from aclasync.config import Environment, resolve_config
+from aclasync.config import resolve_config
 from aclasync.product import Product
 
 
@@ -28,7 +28,8 @@ def make_environment(log_root):
     """Build an environment as `os.environ` would, its device logs under `log_root`."""
 
     def make(**variables):
-        return Environment.from_mapping({"ASCEND_PROCESS_LOG_PATH": str(log_root), **variables})
+        env = {"ASCEND_PROCESS_LOG_PATH": str(log_root), **variables}
+        return resolve_config(None, env=env, product=Product.ATLAS_A2).effective.environment
 
     return make
 

@@ -116,7 +116,7 @@ def test_choosing_imports_nothing_heavy():
 import sys
 from aclasync.config import Environment
 from aclasync.backends.choose import candidates, open_backend
-environment = Environment.from_mapping({})
+environment = Environment()
 candidates(environment)
 open_backend("embedded", product=None, environment=environment).open_device(0).close()
 heavy = {"ctypes", "numpy", "onnx", "onnxruntime", "anyio", "asyncio"}

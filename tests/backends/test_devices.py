@@ -46,6 +46,9 @@ def test_visible_devices_are_renumbered(open_embedded):
         ("0,9", r"no device 9, the count of devices is 2.*used 0 without a word"),
         ("9", r"no device 9.*used none at all"),
         ("1,0", r"0 comes after 1.*must ascend.*used 1 without a word"),
+        ("0,x", r"'x' is no number.*the count of devices is 2.*used 0 without a word"),
+        ("0, 1", r"' 1' is no number"),
+        ("-1", r"'-1' is no number.*used none at all"),
         ("0,0", r"0 comes after 0.*must ascend"),
     ],
 )

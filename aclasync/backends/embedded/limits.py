@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from aclasync.config.features import AICORE_STACK
 from aclasync.errors import AclCode, DeviceError
-from aclasync.product import Product
 
 if TYPE_CHECKING:
     from aclasync.backends.base import DeviceLimits
+    from aclasync.config import KeySpec
+    from aclasync.product import Product
 
-DEFAULT_AICORE_STACK_BYTES = 32 * 1024
-DEFAULT_SIMT_STACK_BYTES = 1152
-DEFAULT_SIMT_DIVERGENCE_STACK_BYTES = 1024
-DEFAULT_SIMD_PRINTF_FIFO_BYTES = 32 * 1024
-DEFAULT_SIMT_PRINTF_FIFO_BYTES = 2 * 1024 * 1024
-DEFAULT_OP_QUEUE_CAPACITY = 20000
-
+# Of the products that the documentation says nothing of.
 _USUAL_AICORE_STACK_BYTES = 192 * 1024
-_MAX_AICORE_STACK_BYTES = {
-    Product.ASCEND_950: 128 * 1024,
-    Product.ATLAS_200I_500_A2: 7680 * 1024,
-}
+
+
+def default_of(spec: KeySpec) -> int:
+    """Return what is in force without the key."""
+    if not isinstance(spec.default, int):
+        raise TypeError(f"{spec.name} has no number for a default")
+
+    return spec.default
 
 
 def check_limits(limits: DeviceLimits, product: Product, device_id: int) -> None:
@@ -30,7 +30,7 @@ def check_limits(limits: DeviceLimits, product: Product, device_id: int) -> None
     Raises:
       DeviceError: the product has less (107000).
     """
-    most = _MAX_AICORE_STACK_BYTES.get(product, _USUAL_AICORE_STACK_BYTES)
+    most = AICORE_STACK.high_on.get(product, _USUAL_AICORE_STACK_BYTES)
     if limits.aicore_stack_bytes > most:
         detail = (
             f"device {device_id}: aicore_stack_size is {limits.aicore_stack_bytes}, "

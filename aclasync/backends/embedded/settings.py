@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from attrs import evolve, frozen
 
 from aclasync.backends.base import DeviceLimits
-
-from .limits import (
-    DEFAULT_AICORE_STACK_BYTES,
-    DEFAULT_OP_QUEUE_CAPACITY,
-    DEFAULT_SIMD_PRINTF_FIFO_BYTES,
-    DEFAULT_SIMT_DIVERGENCE_STACK_BYTES,
-    DEFAULT_SIMT_PRINTF_FIFO_BYTES,
-    DEFAULT_SIMT_STACK_BYTES,
+from aclasync.config.features import (
+    AICORE_STACK,
+    MAX_OPQUEUE_NUM,
+    SIMD_FIFO,
+    SIMT_DIVERGENCE_STACK,
+    SIMT_FIFO,
+    SIMT_STACK,
 )
+
+from .limits import default_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from aclasync.config import Effective
+    from aclasync.config import DumpSettings, Effective, ProfilerSettings
 
 #: The fields that a step of init sets; the names of `Settings` are those of `Effective`.
 INIT_FIELDS = {
@@ -55,18 +56,18 @@ FINALIZE_FIELDS = {
 class Settings:
     """What is in force on the device; without a step, what the hardware comes with."""
 
-    err_msg_mode: Any = None
-    dump: Any = None
-    exception_dump_path: Any = None
-    profiler: Any = None
+    err_msg_mode: int = 0
+    dump: DumpSettings | None = None
+    exception_dump_path: str | None = None
+    profiler: ProfilerSettings | None = None
     default_device: int | None = None
     event_mode: int | None = None
-    aicore_stack_bytes: int = DEFAULT_AICORE_STACK_BYTES
-    simt_stack_bytes: int = DEFAULT_SIMT_STACK_BYTES
-    simt_divergence_stack_bytes: int = DEFAULT_SIMT_DIVERGENCE_STACK_BYTES
-    simd_printf_fifo_bytes: int = DEFAULT_SIMD_PRINTF_FIFO_BYTES
-    simt_printf_fifo_bytes: int = DEFAULT_SIMT_PRINTF_FIFO_BYTES
-    op_queue_capacity: int = DEFAULT_OP_QUEUE_CAPACITY
+    aicore_stack_bytes: int = default_of(AICORE_STACK)
+    simt_stack_bytes: int = default_of(SIMT_STACK)
+    simt_divergence_stack_bytes: int = default_of(SIMT_DIVERGENCE_STACK)
+    simd_printf_fifo_bytes: int = default_of(SIMD_FIFO)
+    simt_printf_fifo_bytes: int = default_of(SIMT_FIFO)
+    op_queue_capacity: int = default_of(MAX_OPQUEUE_NUM)
 
     @property
     def limits(self) -> DeviceLimits:

@@ -33,9 +33,18 @@ def visible_devices(devices: int | None, environment: Environment) -> tuple[int,
         else:
             continue
 
-        kept = ",".join(map(str, chosen[:index])) or "none at all"
-        text = ",".join(map(str, chosen))
-        detail = f"{_VARIABLE}={text}: {why} (a driver would have used {kept} without a word)"
-        raise InvalidDeviceError(AclCode.RT_INVALID_DEVICEID, "open_backend", detail)
+        raise _refusal(",".join(map(str, chosen)), why, chosen[:index])
+
+    # The environment's numbers stop where the text has none.
+    pieces = environment.given.get(_VARIABLE, "").split(",")
+    if len(pieces) > len(chosen):
+        why = f"{pieces[len(chosen)]!r} is no number of a device, the count of devices is {count}"
+        raise _refusal(",".join(pieces), why, chosen)
 
     return chosen
+
+
+def _refusal(text: str, why: str, kept: tuple[int, ...]) -> InvalidDeviceError:
+    used = ",".join(map(str, kept)) or "none at all"
+    detail = f"{_VARIABLE}={text}: {why} (a driver would have used {used} without a word)"
+    return InvalidDeviceError(AclCode.RT_INVALID_DEVICEID, "open_backend", detail)
