@@ -145,15 +145,16 @@ def _read_file(path: str) -> tuple[ConfigText, object]:
 
         return _faulty(path, fault, exc), None
 
-    with os.fdopen(descriptor, "rb") as file:
+    try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             return _faulty(path, ReadFault.NOT_REGULAR, _kind_of(status.st_mode)), None
 
-        try:
-            raw = file.read(MAX_FILE_BYTES + 1)
-        except OSError as exc:
-            return _faulty(path, ReadFault.UNREADABLE, exc), None
+        raw = _read_at_most(descriptor, MAX_FILE_BYTES + 1)
+    except OSError as exc:
+        return _faulty(path, ReadFault.UNREADABLE, exc), None
+    finally:
+        os.close(descriptor)
 
     if len(raw) > MAX_FILE_BYTES:
         detail = f"{status.st_size} bytes, and {MAX_FILE_BYTES} are allowed"
@@ -162,6 +163,15 @@ def _read_file(path: str) -> tuple[ConfigText, object]:
     is_settled = time.time_ns() - status.st_mtime_ns > _SETTLED_NS
     stamp = _stamp(status) if is_settled else None
     return ConfigText(path, raw, is_given=True, is_file=True), stamp
+
+
+def _read_at_most(descriptor: int, most: int) -> bytes:
+    parts: list[bytes] = []
+    while most > 0 and (part := os.read(descriptor, most)):
+        parts.append(part)
+        most -= len(part)
+
+    return b"".join(parts)
 
 
 def _faulty(path: str, fault: ReadFault, detail: object) -> ConfigText:

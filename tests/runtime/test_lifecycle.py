@@ -544,7 +544,9 @@ async def test_cancelled_device_call_is_waited_for(runtime: Runtime) -> None:
             tasks.start_soon(device.run, ran.append, "second")
             await anyio.wait_all_tasks_blocked()
             tasks.cancel_scope.cancel()
-            may_end.set()
+            with anyio.CancelScope(shield=True):
+                await anyio.wait_all_tasks_blocked()
+                may_end.set()
 
         assert ran == ["first"]
         assert await device.run(lambda: 7) == 7
