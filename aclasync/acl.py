@@ -70,9 +70,7 @@ async def init_callback_register(
     return await _register(CallbackKind.INIT, callback_type, function, user_data)
 
 
-async def init_callback_unregister(
-    callback_type: int, function: Callable[..., Any] | None
-) -> int:
+async def init_callback_unregister(callback_type: int, function: Callable[..., Any] | None) -> int:
     """Remove the oldest init callback of that type and function.
 
     Returns:

@@ -50,15 +50,11 @@ class AclError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         notes = getattr(self, "__notes__", None)
-        return type(self)._restore, self._fields(), {"__notes__": notes} if notes else None
+        return type(self), self._fields(), {"__notes__": notes} if notes else None
 
     def _fields(self) -> tuple[Any, ...]:
-        """Return what `_restore` takes to build an equal error."""
+        """Return the arguments that make an equal error."""
         return (self.code, self.function, self.detail)
-
-    @classmethod
-    def _restore(cls, *fields: Any) -> Self:
-        return cls(*fields)
 
 
 class ConfigError(AclError):
@@ -122,7 +118,8 @@ class FinalizeError(AclError, ExceptionGroup[Exception]):
     `code` is that of the first failure; `exceptions` holds them all in order.
     """
 
-    def __new__(cls, function: str, exceptions: Sequence[Exception]) -> Self:
+    def __new__(cls, _function: str, exceptions: Sequence[Exception]) -> Self:
+        """Make the group; `__init__` takes the same arguments."""
         return super().__new__(cls, "finalize steps failed", exceptions)
 
     def __init__(self, function: str, exceptions: Sequence[Exception]) -> None:

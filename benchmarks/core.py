@@ -1,4 +1,6 @@
-"""The cost of the core beside its floor, as ratios measured in one run: `python benchmarks/core.py`.
+"""The cost of the core beside its floor: `python benchmarks/core.py`.
+
+Ratios, measured in one run.
 
 Medians of several rounds; the two sides of a ratio take turns, so that a noisy moment hits both.
 """
@@ -14,6 +16,7 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Self
 
 from aclasync import Product, acl_session, load_config, resolve_config
 from aclasync.testing import fresh_runtime
@@ -33,7 +36,7 @@ class Counted:
         self.lock = threading.Lock()
         self.count = 0
 
-    async def __aenter__(self) -> Counted:
+    async def __aenter__(self) -> Self:
         with self.lock:
             self.count += 1
 

@@ -12,14 +12,47 @@ import pytest
 
 import aclasync
 
-PROMISED = """
-acl_session AclSession Runtime default_runtime acl CallbackType Product AclConfig Finding Resolution
-resolve_config AclCode AclError InitOutcome FlushReport FlushOutcome LogLevel Severity Location
-ConfigIgnoredWarning ConfigError ConfigMismatchError LifecycleError RepeatFinalizeError
-ReentrantLifecycleError ForkedRuntimeError NotInitializedError CallbackError CallbackSlotTakenError
-FinalizeError BackendError BackendUnavailableError DeviceError NoContextError InvalidDeviceError
-FeatureUnsupportedError get_recent_err_msg run load_config
-""".split()
+PROMISED = (
+    "acl_session",
+    "AclSession",
+    "Runtime",
+    "default_runtime",
+    "acl",
+    "CallbackType",
+    "Product",
+    "AclConfig",
+    "Finding",
+    "Resolution",
+    "resolve_config",
+    "AclCode",
+    "AclError",
+    "InitOutcome",
+    "FlushReport",
+    "FlushOutcome",
+    "LogLevel",
+    "Severity",
+    "Location",
+    "ConfigIgnoredWarning",
+    "ConfigError",
+    "ConfigMismatchError",
+    "LifecycleError",
+    "RepeatFinalizeError",
+    "ReentrantLifecycleError",
+    "ForkedRuntimeError",
+    "NotInitializedError",
+    "CallbackError",
+    "CallbackSlotTakenError",
+    "FinalizeError",
+    "BackendError",
+    "BackendUnavailableError",
+    "DeviceError",
+    "NoContextError",
+    "InvalidDeviceError",
+    "FeatureUnsupportedError",
+    "get_recent_err_msg",
+    "run",
+    "load_config",
+)
 
 
 @pytest.mark.parametrize("name", PROMISED)

@@ -115,11 +115,7 @@ class CallbackTable:
             )
 
         for index, entry in enumerate(self.entries):
-            if (
-                entry.kind is kind
-                and entry.type == callback_type
-                and entry.function == function
-            ):
+            if entry.kind is kind and entry.type == callback_type and entry.function == function:
                 rest = self.entries[:index] + self.entries[index + 1 :]
                 return evolve(self, entries=rest)
 
@@ -129,9 +125,7 @@ class CallbackTable:
             f"{function!r} is not registered as {kind.value} callback of type {callback_type!r}",
         )
 
-    def next_in_pass(
-        self, kind: CallbackKind, callback_type: int, after: int
-    ) -> Callback | None:
+    def next_in_pass(self, kind: CallbackKind, callback_type: int, after: int) -> Callback | None:
         """Return the oldest entry younger than serial `after`, or None at the end of the pass."""
         for entry in self.entries:
             if entry.serial > after and entry.kind is kind and entry.type == callback_type:

@@ -15,7 +15,6 @@ from aclasync.product import LifecycleRules
 from .sequence import FinalizeEntry, FinalizeStep, InitEntry, InitStep
 from .state import Content, OnError, Policy
 
-
 # Requests: somebody calls.
 
 
@@ -73,7 +72,7 @@ class StepSucceeded(NamedTuple):
 
 @final
 class StepFailed(NamedTuple):
-    """The ordered step failed or was cancelled; a step of many callbacks may fail more than once."""
+    """The ordered step failed or was cancelled; a pass of callbacks may fail more than once."""
 
     errors: tuple[BaseException, ...]
     #: Whether something of it may have to be undone.

@@ -332,9 +332,7 @@ def _fail_closing(state: LifecycleState, event: StepFailed) -> Transition:
 
 def _next_stop(state: LifecycleState, closing: Closing) -> Transition:
     if closing.at < len(closing.plan):
-        return _moved(state, transition=closing), Stop(
-            closing.plan[closing.at], closing.on_error
-        )
+        return _moved(state, transition=closing), Stop(closing.plan[closing.at], closing.on_error)
 
     down = evolve(
         state.standing, phase=Phase.DOWN, running=None, is_finalized=True, transition=None
@@ -358,9 +356,7 @@ def _withdraw(state: LifecycleState, event: Withdrawn) -> Transition:
         case Stop():
             before = _closing(standing).before
             return _moved(state, phase=before, transition=None), NothingToDo()
-        case (
-            Joined() | Counted() | ReadFirst() | Refused() | NothingToDo() | Quiet() | Wait()
-        ):
+        case Joined() | Counted() | ReadFirst() | Refused() | NothingToDo() | Quiet() | Wait():
             return state, NothingToDo()
         case _ as unreachable:
             assert_never(unreachable)
@@ -371,9 +367,7 @@ def _fork(state: LifecycleState, event: Forked) -> Transition:
     if standing.phase is Phase.FORKED or (standing.phase is Phase.DOWN and standing.epoch == 0):
         return state, NothingToDo()
 
-    forked = evolve(
-        standing, phase=Phase.FORKED, transition=None, parent_pid=event.parent_pid
-    )
+    forked = evolve(standing, phase=Phase.FORKED, transition=None, parent_pid=event.parent_pid)
     return LifecycleState(0, forked), NothingToDo()
 
 

@@ -1,4 +1,7 @@
-"""The order of init and finalize, as data. Knows nothing of tasks, threads or the native library."""
+"""The order of init and finalize, as data.
+
+Knows nothing of tasks, threads or the native library.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import os
 import traceback
 import warnings
 from collections.abc import Callable
-from typing import Any, final
+from typing import final
 
 from aclasync.backends.base import Backend
 from aclasync.codes import AclCode
@@ -206,7 +206,7 @@ class Core:
 
             raise BackendError(AclCode.INTERNAL_ERROR, "aclInit", str(exc)) from exc
 
-        return InitOutcome(AclCode.SUCCESS, False, 1, True, epoch)  # noqa: FBT003
+        return InitOutcome(AclCode.SUCCESS, False, 1, True, epoch)
 
     async def _join(self, request: InitRequest, joined: Joined) -> InitOutcome:
         ref_count, standing = self.gate.state
@@ -285,9 +285,7 @@ class Core:
         return Span(
             owner=self,
             resolution=resolution,
-            flush_timeout_s=environment.flush_timeout_ms / 1000
-            if timeout_s is None
-            else timeout_s,
+            flush_timeout_s=environment.flush_timeout_ms / 1000 if timeout_s is None else timeout_s,
             flush_variable=os.environ.get(FLUSH_VARIABLE)
             if timeout_s is None and request.env is None
             else Missing.MISSING,

@@ -8,7 +8,6 @@ import time
 from enum import Enum
 from typing import final
 
-
 import anyio
 
 from aclasync.backends.base import Backend, LogTally
@@ -32,7 +31,10 @@ def warn_if_variable_changed(at_init: str | None) -> None:
     now = os.environ.get(FLUSH_VARIABLE)
     if now != at_init:
         _log.warning(
-            "%s was %r at init and is %r now; it is read once, at init", FLUSH_VARIABLE, at_init, now
+            "%s was %r at init and is %r now; it is read once, at init",
+            FLUSH_VARIABLE,
+            at_init,
+            now,
         )
 
 

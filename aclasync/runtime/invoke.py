@@ -12,7 +12,6 @@ from contextvars import ContextVar
 from inspect import isawaitable
 from typing import Any, final
 
-
 import anyio
 
 from aclasync.codes import AclCode

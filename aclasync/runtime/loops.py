@@ -6,14 +6,11 @@ from their own loop, and its way in from outside waits for an answer; a gate nee
 
 from __future__ import annotations
 
-
-
 import threading
 from collections.abc import Callable
 from typing import Any, final
 
 import anyio
-
 
 
 @final

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any, TypeAlias
 
-
 import anyio
 
 from aclasync.config import (
@@ -90,7 +89,9 @@ async def read(
 
     resolution = resolve_config(source, env=env, product=product)
     if resolution.folder_checks:
-        resolution = await anyio.to_thread.run_sync(_with_folders, resolution, abandon_on_cancel=True)
+        resolution = await anyio.to_thread.run_sync(
+            _with_folders, resolution, abandon_on_cancel=True
+        )
 
     return Content(source.name, source.raw), resolution
 
@@ -138,7 +139,7 @@ def _read_file(path: str) -> tuple[ConfigText, object]:
     except (FileNotFoundError, NotADirectoryError, ValueError) as exc:
         return _faulty(path, ReadFault.MISSING, exc), None
     except OSError as exc:
-        is_there = os.path.lexists(path) and not _is_unresolvable(path)  # noqa: PTH110
+        is_there = os.path.lexists(path) and not _is_unresolvable(path)
         fault = ReadFault.UNREADABLE if is_there else ReadFault.MISSING
         if is_there and not stat.S_ISREG(os.stat(path).st_mode):  # noqa: PTH116
             fault = ReadFault.NOT_REGULAR  # a socket can't even be opened
@@ -175,9 +176,7 @@ def _read_at_most(descriptor: int, most: int) -> bytes:
 
 
 def _faulty(path: str, fault: ReadFault, detail: object) -> ConfigText:
-    return ConfigText(
-        path, b"", is_given=True, is_file=True, fault=fault, fault_detail=str(detail)
-    )
+    return ConfigText(path, b"", is_given=True, is_file=True, fault=fault, fault_detail=str(detail))
 
 
 def _is_unresolvable(path: str) -> bool:

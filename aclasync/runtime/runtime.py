@@ -277,7 +277,7 @@ def default_runtime() -> Runtime:
 
 def replace_default_runtime(runtime: Runtime | None) -> Runtime | None:
     """Put another default runtime in place and return the old one; for tests."""
-    global _default  # noqa: PLW0603  # as above
+    global _default  # as above
     with _default_lock:
         old, _default = _default, runtime
 

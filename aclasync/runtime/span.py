@@ -42,7 +42,7 @@ class Span:
     resolution: Resolution
     flush_timeout_s: float
     #: The timeout's environment variable as it was at init; MISSING if something else decided.
-    flush_variable: str | None | Missing
+    flush_variable: str | Missing | None
     callback_timeout_s: float | None
     table: Callable[[], CallbackTable]
     error_text: ErrorText

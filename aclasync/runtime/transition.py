@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import assert_never
 
 from aclasync.errors import AclError, FinalizeError
 from aclasync.lifecycle.events import (

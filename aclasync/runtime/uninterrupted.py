@@ -6,14 +6,11 @@ its own task awaits. So the work gets a task of its own, and only the wait for i
 
 from __future__ import annotations
 
-
-
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import anyio
-
 
 T = TypeVar("T")
 

@@ -28,7 +28,8 @@ class Fault:
 class FaultPlan:
     """Faults by the name of the point; see `SpyBackend.points` for the names.
 
-        plan = FaultPlan().fail("init.dump", AclError(507000, "dump", "no space")).park("init.MODEL")
+        plan = FaultPlan().park("init.MODEL")
+        plan.fail("init.dump", AclError(507000, "dump", "no space"), times=1)
 
     Plans may be changed while the program runs, from any thread.
     """

@@ -22,8 +22,10 @@ def acl_runtime() -> Iterator[Runtime]:
 
 
 @pytest.fixture
-def acl_session_factory(acl_runtime: Runtime) -> Callable[..., AclSession]:
-    """`acl_session` on a fresh runtime: `async with acl_session_factory("acl.json") as acl:`."""
+def acl_session_factory(
+    acl_runtime: Runtime,  # noqa: ARG001  # it is the default runtime now
+) -> Callable[..., AclSession]:
+    """Make sessions on a fresh runtime, as `acl_session` does on the default one."""
     from aclasync.runtime.session import acl_session  # noqa: PLC0415  # see the docstring
 
     def make(config: Any = None, **options: Any) -> AclSession:

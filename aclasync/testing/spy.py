@@ -93,9 +93,7 @@ class SpyBackend:
         self.calls.append(("close", ""))
 
 
-def opener(
-    backend: str | SpyBackend, open_inner: Callable[..., Backend]
-) -> Callable[..., Backend]:
+def opener(backend: str | SpyBackend, open_inner: Callable[..., Backend]) -> Callable[..., Backend]:
     """Return what a runtime opens its backend with: `open_inner`, with the spy before it if any."""
     if not isinstance(backend, SpyBackend):
         return open_inner

@@ -121,7 +121,9 @@ async def play_step(witness: Witness, op: list[Any]) -> Case:
             answer = {"ret": await register(CallbackType[type_name], function, None)}
         case ["unregister", kind, type_name, name, *_]:
             unregister = getattr(acl, f"{kind}_callback_unregister")
-            answer = {"ret": await unregister(CallbackType[type_name], witness.function(kind, name))}
+            answer = {
+                "ret": await unregister(CallbackType[type_name], witness.function(kind, name))
+            }
         case ["refcount"]:
             answer = {}
         case _:

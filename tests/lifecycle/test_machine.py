@@ -270,9 +270,7 @@ def test_step_with_several_failing_callbacks_reports_them_all() -> None:
 
     effect = walk.ask(
         RELEASE,
-        outcome=lambda name: (
-            StepFailed((first, second)) if name == "OTHER" else StepSucceeded()
-        ),
+        outcome=lambda name: StepFailed((first, second)) if name == "OTHER" else StepSucceeded(),
     )
 
     assert effect == Closed((first, second))

@@ -33,9 +33,7 @@ async def register_all(runtime: Runtime, calls: list[str]) -> None:
         def on_init(text: str, length: int, user_data: object, name: str = name) -> None:
             calls.append(f"init {name}")
 
-        async def on_init_async(
-            text: str, length: int, user_data: object, name: str = name
-        ) -> int:
+        async def on_init_async(text: str, length: int, user_data: object, name: str = name) -> int:
             await anyio.lowlevel.checkpoint()
             calls.append(f"init {name}")
             return 0
@@ -423,7 +421,10 @@ async def test_contexts_are_exited_in_reverse_if_a_later_step_fails(failing: str
         with pytest.raises(AclError):
             await runtime.init()
 
-    expected = {"init.DVPP": ["+model", "-model"], "init.OTHER": ["+model", "+dvpp", "-dvpp", "-model"]}
+    expected = {
+        "init.DVPP": ["+model", "-model"],
+        "init.OTHER": ["+model", "+dvpp", "-dvpp", "-model"],
+    }
     assert events == expected[failing]
 
 

@@ -200,7 +200,6 @@ async def test_cancelled_finalize_callback_completes(runtime: Runtime) -> None:
 
 async def test_finalize_callback_that_hangs_is_bounded_even_when_cancelled() -> None:
     """`callback_timeout` ends it, and the cancellation arrives."""
-
     reached = anyio.Event()
 
     async def hangs(_: object) -> None:
