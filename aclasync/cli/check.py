@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import anyio
 import typer
 
-from aclasync import Product, Resolution, load_config
+from aclasync import Product, Resolution, load_config, resolve_config
+from aclasync.config import ConfigText
 
 from .output import (
     Format,
@@ -61,8 +62,11 @@ def check(
 
 
 def _resolve(name: str, product: Product) -> Resolution:
-    # Before the event loop starts: inside it, Ctrl-C could not end the wait.
-    source = sys.stdin.buffer.read() if name == _STDIN else name
+    source: str | Resolution = name
+    if name == _STDIN:
+        # Before the event loop starts: inside it, Ctrl-C could not end the wait.
+        text = ConfigText("<stdin>", sys.stdin.buffer.read(), is_given=True, is_file=True)
+        source = resolve_config(text, env={}, product=product)
 
     async def load() -> Resolution:
         return await load_config(source, product=product)
@@ -70,9 +74,8 @@ def _resolve(name: str, product: Product) -> Resolution:
     return anyio.run(load)
 
 
-def _shown_name(name: str) -> str | None:
-    """Return what to call the file in findings, if not by its own absolute path."""
-    return "<stdin>" if name == _STDIN else None
+def _shown_name(name: str) -> str:
+    return "<stdin>" if name == _STDIN else name
 
 
 def _count(resolution: Resolution, severity: Severity) -> int:
@@ -89,14 +92,14 @@ def _print_verdict(
     out = console()
     for finding in resolution.findings:
         if is_verbose or finding.severity is not Severity.INFO:
-            out.print(finding_text(finding, file=_shown_name(name)))
+            out.print(finding_text(finding))
 
     errors, warnings = (
         _count(resolution, severity) for severity in (Severity.ERROR, Severity.WARNING)
     )
     summary = f"{_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
     colour = "red" if errors else "yellow" if warnings else "green"
-    out.print(f"{_shown_name(name) or name}: ", end="", markup=False)
+    out.print(f"{_shown_name(name)}: ", end="", markup=False)
     out.print(f"[{colour}]{summary}[/] for {product.name}")
 
 
@@ -113,15 +116,13 @@ def _as_json(
         "accepted": all(_is_accepted(r, is_strict=is_strict) for _, r in verdicts),
         "files": [
             {
-                "file": _shown_name(name) or name,
+                "file": _shown_name(name),
                 "accepted": _is_accepted(resolution, is_strict=is_strict),
                 "acl_code": int(resolution.code),
                 "acl_name": resolution.code.name,
                 "errors": _count(resolution, Severity.ERROR),
                 "warnings": _count(resolution, Severity.WARNING),
-                "findings": [
-                    finding_json(finding, file=_shown_name(name)) for finding in resolution.findings
-                ],
+                "findings": [finding_json(finding) for finding in resolution.findings],
             }
             for name, resolution in verdicts
         ],

@@ -10,29 +10,31 @@ from typing import TYPE_CHECKING, Any, final
 import anyio
 import typer
 from attrs import frozen
-from rich.table import Table
 from rich.text import Text
 
 from aclasync import load_config
 from aclasync.backends.choose import Candidate, candidates
-from aclasync.config import ENVIRONMENT_NAMES
+from aclasync.config.environment import PURPOSES
 
-from .output import Format, FormatOption, console, print_json
+from .output import (
+    Format,
+    FormatOption,
+    Severity,
+    console,
+    finding_json,
+    finding_text,
+    print_json,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.console import Console
 
+    from aclasync import Finding
     from aclasync.config import Environment
 
 _PACKAGES = ("aclasync", "anyio", "attrs", "cattrs", "numpy", "onnx", "onnxruntime")
-
-# What each variable does, in the order they are shown.
-_PURPOSES = {
-    "ACLASYNC_BACKEND": "what `auto` means: embedded or cann",
-    "ACLASYNC_DEVICES": "how many devices the embedded backend has",
-}
 
 
 @final
@@ -55,6 +57,8 @@ class _Report:
     variables: tuple[_Variable, ...]
     devices: str
     log_folder: str
+    #: What is wrong with the variables.
+    findings: tuple[Finding, ...]
 
 
 def doctor(form: FormatOption = Format.TEXT) -> None:
@@ -62,13 +66,15 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
 
     Exit code 0: some backend can be used; 1: none can. Opens and loads nothing.
     """
-    environment = anyio.run(_environment)
+    resolution = anyio.run(load_config, None)
+    environment = resolution.effective.environment
     report = _Report(
         candidates=candidates(environment),
         versions={"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}},
         variables=tuple(_variables()),
         devices=_devices(environment),
         log_folder=_log_folder(environment),
+        findings=tuple(f for f in resolution.findings if f.severity is not Severity.INFO),
     )
     if form is Format.JSON:
         print_json(_as_json(report))
@@ -79,10 +85,6 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
         raise typer.Exit(1)
 
 
-async def _environment() -> Environment:
-    return (await load_config(None)).effective.environment
-
-
 def _version(package: str) -> str | None:
     try:
         return metadata.version(package)
@@ -91,8 +93,8 @@ def _version(package: str) -> str | None:
 
 
 def _variables() -> Iterable[_Variable]:
-    for name in sorted(ENVIRONMENT_NAMES, key=lambda name: (name not in _PURPOSES, name)):
-        yield _Variable(name=name, value=os.environ.get(name), purpose=_PURPOSES.get(name, ""))
+    for name, purpose in PURPOSES.items():
+        yield _Variable(name=name, value=os.environ.get(name), purpose=purpose)
 
 
 def _devices(environment: Environment) -> str:
@@ -131,12 +133,13 @@ def _print_report(out: Console, report: _Report) -> None:
     out.print(f"  device logs: {report.log_folder}", markup=False)
 
     out.print("\nEnvironment", style="bold")
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    width = max(len(variable.name) for variable in report.variables)
     for variable in report.variables:
-        value = Text("not set", "dim") if variable.value is None else Text(repr(variable.value))
-        table.add_row(Text("  " + variable.name), value, Text(variable.purpose))
+        value = Text("not set", "dim") if variable.value is None else Text(variable.value, "bold")
+        out.print(Text.assemble(f"  {variable.name:{width}}  ", value, f"  ({variable.purpose})"))
 
-    out.print(table)
+    for finding in report.findings:
+        out.print(finding_text(finding))
 
 
 def _as_json(report: _Report) -> dict[str, Any]:
@@ -157,4 +160,5 @@ def _as_json(report: _Report) -> dict[str, Any]:
             variable.name: {"value": variable.value, "purpose": variable.purpose}
             for variable in report.variables
         },
+        "findings": [finding_json(finding) for finding in report.findings],
     }

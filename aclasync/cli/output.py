@@ -19,7 +19,7 @@ from aclasync import Severity as Severity
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.INFO: "dim"}
+_COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 
 
 class CommandError(Exception):
@@ -84,34 +84,32 @@ def number_of(code: int) -> str:
     return f"{known.value} {known.name}"
 
 
-def finding_text(finding: Finding, *, file: str | None = None) -> Text:
-    """Return the lines of a finding: where and what, its numbers, what to do."""
-    where = finding.where
-    place = f"{file or where.file}:{where.line}:{where.column}"
-    text = Text.assemble((place, "bold"), f": {finding.path}: {finding.message}\n    ")
-    text.append(f"{finding.severity.name.lower()} {finding.code}", _COLOURS[finding.severity])
-    if finding.acl_code is not None:
+def finding_text(finding: Finding) -> Text:
+    """Return the lines of a finding: where and what, then its numbers and what to do."""
+    text = Text.assemble((str(finding.where), "bold"), f": {finding.path}: {finding.message}")
+    label = f"{finding.severity.value} {finding.code}"
+    if finding.severity is Severity.INFO:
+        return text.append(f" [{label}]", "dim")
+
+    text.append("\n    ").append(label, _COLOURS[finding.severity])
+    if finding.acl_code is not AclCode.SUCCESS:
         text.append(f", ACL returns {number_of(finding.acl_code)}")
 
-    if finding.hint:
-        text.append(f"\n    {finding.hint}")
-
-    return text
+    return text.append(f": {finding.hint}") if finding.hint else text
 
 
-def finding_json(finding: Finding, *, file: str | None = None) -> dict[str, Any]:
-    """Return a finding as JSON."""
-    where = finding.where
+def finding_json(finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON; line and column are 0 where there is no text to point into."""
     return {
-        "severity": finding.severity.name.lower(),
+        "severity": finding.severity.value,
         "code": finding.code,
         "path": finding.path,
-        "file": file or where.file,
-        "line": where.line,
-        "column": where.column,
+        "file": finding.where.file,
+        "line": finding.where.line,
+        "column": finding.where.column,
         "message": finding.message,
         "hint": finding.hint,
-        "acl_code": None if finding.acl_code is None else int(finding.acl_code),
+        "acl_code": int(finding.acl_code),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path  # noqa: TC003 - typer reads the annotations of a command
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -139,7 +139,7 @@ async def _reason_for(backend: str) -> str:
         return "asked for by --backend"
 
     environment = (await load_config(None)).effective.environment
-    if environment.backend:
+    if environment.backend not in (None, "auto"):
         return "named by ACLASYNC_BACKEND"
 
     refused = [c for c in candidates(environment) if not c.is_usable]

@@ -95,8 +95,9 @@ def test_verbose_shows_effective_values(cli_here, write):
     quiet, verbose = cli_here("check", path), cli_here("check", "-v", path)
 
     assert quiet.returncode == verbose.returncode == 0
-    assert "info " not in quiet.stdout
-    assert "info " in verbose.stdout
+    assert "[info " not in quiet.stdout
+    assert "$.err_msg_mode: 1 (configuration" in verbose.stdout
+    assert "[info " in verbose.stdout
 
 
 def test_product_decides_and_is_known_by_tag_name_and_soc(cli_here, write):

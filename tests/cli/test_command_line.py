@@ -11,10 +11,17 @@ import subprocess
 import sys
 import termios
 import time
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from .conftest import DIGITS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+T = TypeVar("T")
 
 MODEL = DIGITS / "digits.onnx"
 
@@ -24,6 +31,23 @@ def unread_bytes(pipe: int) -> int:
     count = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, count)
     return count[0]
+
+
+def writing_end(fifo: Path) -> int | None:
+    """Return an open end of a FIFO once somebody reads from it."""
+    try:
+        return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    except OSError:
+        return None
+
+
+def wait_for(what: Callable[[], T | None], process: subprocess.Popen[str]) -> T:
+    """Return what a command causes sooner or later, as long as it runs."""
+    while (caused := what()) is None:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+
+    return caused
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -185,8 +209,7 @@ def test_interrupt_ends_a_waiting_command_with_130(tmp_path, child_environment):
         env=child_environment,
     )
     # An empty pipe says that the command has read what there is and waits for more.
-    while unread_bytes(reading):
-        time.sleep(0.01)
+    wait_for(lambda: None if unread_bytes(reading) else True, process)
 
     process.send_signal(signal.SIGINT)
     out, err = ended(process)
@@ -213,10 +236,11 @@ def test_signal_ends_a_run_with_its_exit_code(tmp_path, child_environment, numbe
         cwd=tmp_path,
         env=child_environment,
     )
-    # Opening one end waits until the run, inside its session, opens the other.
-    with slow.open("wb"):
-        process.send_signal(number)
-        out, err = ended(process)
+    # The run, inside its session, has opened the other end.
+    writing = wait_for(lambda: writing_end(slow), process)
+    process.send_signal(number)
+    out, err = ended(process)
+    os.close(writing)
 
     assert process.returncode == code
     assert (out, err) == ("", "")

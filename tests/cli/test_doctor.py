@@ -52,3 +52,11 @@ def test_hidden_devices_are_shown(cli_here):
     env = {"ACLASYNC_DEVICES": "4", "ASCEND_RT_VISIBLE_DEVICES": "1,3"}
 
     assert "4 embedded, visible: 1, 3" in cli_here("doctor", env=env).stdout
+
+
+def test_variable_that_can_not_be_used_is_told(cli_here):
+    """A value that is ignored is no secret."""
+    said = cli_here("doctor", env={"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT": "soon"}).stdout
+
+    assert "warning W" in said
+    assert "soon" in said
