@@ -41,9 +41,9 @@ class AclError(Exception):
 
     def __init__(self, code: int, function: str, detail: str) -> None:
         super().__init__(code, function, detail)
-        self.code = AclCode(code)
-        self.function = function
-        self.detail = detail
+        self.code: AclCode = AclCode(code)
+        self.function: str = function
+        self.detail: str = detail
 
     def __str__(self) -> str:
         return f"{self.function}: {self.detail} [{self.code.name} {self.code.value}]"
@@ -67,7 +67,7 @@ class ConfigError(AclError):
         self, code: int, function: str, detail: str, findings: Sequence[Finding] = ()
     ) -> None:
         super().__init__(code, function, detail)
-        self.findings = tuple(findings)
+        self.findings: tuple[Finding, ...] = tuple(findings)
 
     def __str__(self) -> str:
         return "\n  ".join([super().__str__(), *map(str, self.findings)])
@@ -126,7 +126,7 @@ class FinalizeError(AclError, ExceptionGroup[Exception]):
         first = exceptions[0]
         code = first.code if isinstance(first, AclError) else AclCode.FAILURE
         super().__init__(code, function, f"{len(exceptions)} of its steps failed: {first}")
-        self.args = (function, tuple(exceptions))
+        self.args: tuple[Any, ...] = (function, tuple(exceptions))
 
     def __str__(self) -> str:
         return AclError.__str__(self)
@@ -147,7 +147,7 @@ class BackendUnavailableError(BackendError):
 
     def __init__(self, function: str, detail: str, refusals: Sequence[tuple[str, str]]) -> None:
         super().__init__(AclCode.INTERNAL_ERROR, function, detail)
-        self.refusals = tuple(refusals)
+        self.refusals: tuple[tuple[str, str], ...] = tuple(refusals)
 
     def __str__(self) -> str:
         return "\n  ".join([super().__str__(), *(f"{name}: {why}" for name, why in self.refusals)])

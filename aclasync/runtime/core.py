@@ -75,15 +75,15 @@ class Core:
         self._callback_timeout_s = callback_timeout_s
         self._open_backend = open_backend
         self._opened_at = ""
-        self.error_text = ErrorText()
+        self.error_text: ErrorText = ErrorText()
         #: What the running init opened.
         self.span: Span | None = None
         #: The very object that the running init was given, if it can't have changed since.
         self.running_config: object = None
         self.flush_report: FlushReport | None = None
         rules = self._product_for(InitRequest()).rules
-        self.gate = Gate(initial_state(rules), self._close_last)
-        self.registry = Registry(self, self.gate, lambda: self.span)
+        self.gate: Gate = Gate(initial_state(rules), self._close_last)
+        self.registry: Registry = Registry(self, self.gate, lambda: self.span)
         process.watch(self)
 
     async def init(self, request: InitRequest) -> InitOutcome:

@@ -50,7 +50,7 @@ class Gate:
         self._close_last = close_last
         self._lock = threading.Lock()
         self._queue: deque[_Waiter] = deque()
-        self.waiting = 0
+        self.waiting: int = 0
 
     @property
     def state(self) -> LifecycleState:

@@ -30,7 +30,7 @@ class Registry:
         self._gate = gate
         self._span = span
         self._lock = threading.Lock()
-        self.table = CallbackTable()
+        self.table: CallbackTable = CallbackTable()
 
     async def register(
         self,

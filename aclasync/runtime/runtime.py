@@ -52,7 +52,8 @@ class Runtime:
           callback_timeout: seconds that one lifecycle callback may take; None for no bound.
           backend_opener: opens the backend at the first init; see `aclasync.testing`.
         """
-        self.core = Core(
+        #: For the library itself.
+        self.core: Core = Core(
             backend=backend,
             product=product,
             callback_timeout_s=callback_timeout,

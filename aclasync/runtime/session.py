@@ -89,6 +89,9 @@ class AclSession:
     It does not own the process state: the last session to leave does the finalizing.
     """
 
+    #: Whether the configuration that this session brought is the one in force.
+    config_applied: bool
+
     __slots__ = (
         "_config",
         "_devices",

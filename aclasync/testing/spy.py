@@ -24,7 +24,7 @@ class SpyBackend:
     blocks = False
 
     def __init__(self, plan: FaultPlan | None = None) -> None:
-        self.plan = plan or FaultPlan()
+        self.plan: FaultPlan = plan or FaultPlan()
         self.points: list[str] = []
         self.calls: list[tuple[str, str]] = []
         self._inner: Backend | None = None

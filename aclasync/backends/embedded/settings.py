@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from aclasync.config import DumpSettings, Effective, ProfilerSettings
 
 #: The fields that a step of init sets; the names of `Settings` are those of `Effective`.
-INIT_FIELDS = {
+INIT_FIELDS: dict[str, tuple[str, ...]] = {
     "err_msg_mode": ("err_msg_mode",),
     "error_manager": (),
     "device_log": (),
@@ -43,7 +43,7 @@ INIT_FIELDS = {
 }
 
 #: The fields that a step of finalize resets.
-FINALIZE_FIELDS = {
+FINALIZE_FIELDS: dict[str, tuple[str, ...]] = {
     "statistics": (),
     "profiling_stop": ("profiler",),
     "dump_stop": ("dump", "exception_dump_path"),
