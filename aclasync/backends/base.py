@@ -160,6 +160,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def has_logs(self) -> bool:
+        """Whether a device was opened, so that `end_drain` has a log to end and may wait."""
+        ...
+
+    @property
     def announce(self) -> Callable[[str], Awaitable[None]] | None:
         """Awaited before each named point of a lifecycle call; real backends have none."""
         ...

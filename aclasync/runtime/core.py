@@ -163,7 +163,7 @@ class Core:
     # Transitions
 
     async def _init(self, request: InitRequest) -> InitOutcome:
-        content, source = describe(request.config)
+        content, source = await describe(request.config)
         rules = self._product_for(request).rules
         while True:
             decision = await self._ask(InitRequested(content, request.policy, rules))

@@ -56,7 +56,7 @@ class Flush:
         began = time.monotonic()
         outcome = await self._wait(backend)
         elapsed = time.monotonic() - began
-        tally = await _end_drain(backend, is_pending=outcome is not FlushOutcome.DRAINED)
+        tally = await _end_drain(backend)
         if tally.left:
             where = ", ".join(map(str, tally.spools)) or "no spool file"
             _log.warning(
@@ -91,9 +91,9 @@ class Flush:
         self._wakeup.wake()
 
 
-async def _end_drain(backend: Backend, *, is_pending: bool) -> LogTally:
-    # Lines left are written to a spool file, and that is no work for the loop's thread.
-    if is_pending:
+async def _end_drain(backend: Backend) -> LogTally:
+    # Joining its thread and writing what is left to a file is no work for the loop's thread.
+    if backend.has_logs:
         return await anyio.to_thread.run_sync(backend.end_drain)
 
     return backend.end_drain()

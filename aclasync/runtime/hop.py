@@ -11,6 +11,9 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar, final
 
+from aclasync.codes import AclCode
+from aclasync.errors import DeviceError
+
 from .loops import Wakeup
 from .uninterrupted import run_uninterrupted
 
@@ -27,10 +30,6 @@ class OwnedThread:
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
-    def is_current(self) -> bool:
-        """Whether the caller already runs on this thread."""
-        return threading.current_thread() is self._thread
-
     async def call(
         self,
         function: Callable[..., T],
@@ -42,7 +41,18 @@ class OwnedThread:
         Cancellation: a call that has not begun is dropped; one that runs is waited for, since it
         can't be interrupted, and the cancellation is delivered after it. The result is then given
         to `release`, on the thread too.
+
+        Raises:
+          DeviceError: the thread has ended (107002).
         """
+        if not self._thread.is_alive():
+            raise DeviceError(
+                AclCode.RT_CONTEXT_NULL,
+                self.name,
+                "the thread that owned the device has ended; in a forked process it never lived: "
+                'start workers with the "spawn" start method',
+            )
+
         call = _Call(function, args)
         self._calls.put(call)
         try:
@@ -66,6 +76,10 @@ class OwnedThread:
     def close(self) -> None:
         """Let the thread end after the calls it already has."""
         self._calls.put(None)
+
+    def join(self) -> None:
+        """Wait, blocking, until the thread has ended."""
+        self._thread.join()
 
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:

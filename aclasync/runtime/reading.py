@@ -6,6 +6,7 @@ import os
 import stat
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from os import PathLike
 from typing import Any, TypeAlias
 
@@ -46,7 +47,7 @@ def snapshot_environment(env: Mapping[str, str] | None) -> dict[str, str]:
     return {name: source[name] for name in ENVIRONMENT_NAMES if name in source}
 
 
-def describe(config: ConfigSource) -> tuple[Content | None, ConfigText | str]:
+async def describe(config: ConfigSource) -> tuple[Content | None, ConfigText | str]:
     """Return what can be compared without reading, and the text or the absolute path to read.
 
     Raises:
@@ -67,9 +68,7 @@ def describe(config: ConfigSource) -> tuple[Content | None, ConfigText | str]:
         if not path:
             return NO_CONTENT, canonical_text(None)
 
-        # Joined by hand: abspath would drop what a link in the path means.
-        absolute = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
-        return Content(absolute, None, _stamp_of(absolute)), absolute
+        return await anyio.to_thread.run_sync(_identify, path, abandon_on_cancel=True)
 
     text = canonical_text(config)
     return Content(text.name, text.raw), text
@@ -115,10 +114,18 @@ async def load_config(
     Raises:
       ConfigError: a mapping holds what JSON can't express.
     """
-    _, source = describe(config)
+    _, source = await describe(config)
     chosen = product or Product.ATLAS_A2
     _, resolution = await read(source, env=snapshot_environment(env), product=chosen)
     return resolution
+
+
+def _identify(path: str) -> tuple[Content, str]:
+    with suppress(OSError):  # the working directory has gone: reading will find nothing there
+        # Joined by hand: abspath would drop what a link in the path means.
+        path = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
+
+    return Content(path, None, _stamp_of(path)), path
 
 
 def _read_blocking(

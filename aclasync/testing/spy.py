@@ -55,6 +55,11 @@ class SpyBackend:
         """The devices of the backend behind."""
         return self.inner.device_count
 
+    @property
+    def has_logs(self) -> bool:
+        """Whether the backend behind has a log to end."""
+        return self.inner.has_logs
+
     async def announce(self, point: str) -> None:
         """Note the point and let happen what is planned there."""
         self.points.append(point)

@@ -57,6 +57,12 @@ def test_what_can_not_be_called_is_refused(wrong) -> None:
     assert failure.value.code == 100000
 
 
+def test_type_that_is_no_number_is_a_mistake() -> None:
+    """Unknown numbers are accepted, text is not."""
+    with pytest.raises(TypeError, match="CallbackType"):
+        CallbackTable().registered(INIT, "MODEL", first)  # type: ignore[arg-type]  # tested
+
+
 def test_unregister_removes_the_oldest_of_that_function() -> None:
     """User data is not compared."""
     table = CallbackTable()

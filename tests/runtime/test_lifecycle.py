@@ -550,3 +550,23 @@ async def test_cancelled_device_call_is_waited_for(runtime: Runtime) -> None:
 
         assert ran == ["first"]
         assert await device.run(lambda: 7) == 7
+
+
+def test_loop_is_never_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No blocking call of the standard library from the loop's thread, whatever the config is."""
+    from blockbuster import blockbuster_ctx  # noqa: PLC0415
+
+    monkeypatch.setenv("ASCEND_PROCESS_LOG_PATH", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "acl.json").write_text('{"dump":{"dump_op_switch":"on","dump_path":"./"}}')
+    mapping = {"dump": {"dump_path": "./", "dump_op_switch": "on"}}
+
+    async def main() -> None:
+        for config in ("acl.json", tmp_path / "acl.json", mapping):
+            async with acl_session(config) as session, acl_session(config):
+                async with session.open_device() as device:
+                    device.write_log(aclasync.LogLevel.ERROR, "line")
+
+    # Only ours is watched: anyio's own selector and pool have their reasons.
+    with fresh_runtime(log_latency=0.01), blockbuster_ctx("aclasync"):
+        anyio.run(main)

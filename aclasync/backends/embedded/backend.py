@@ -82,6 +82,11 @@ class EmbeddedBackend:
         return len(self._visible)
 
     @property
+    def has_logs(self) -> bool:
+        """Whether a device was opened, so that there is a log to end."""
+        return not self._logs.is_empty
+
+    @property
     def announce(self) -> Callable[[str], Awaitable[None]] | None:
         """None: this is no test double."""
         return None

@@ -31,6 +31,11 @@ class DeviceLogs:
         self._logs: dict[int, DeviceLog] = {}
         self._has_ended = False
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no device was opened yet."""
+        return not self._logs
+
     def of(self, device_id: int) -> DeviceLog:
         """Return the log of a device."""
         with self._lock:
