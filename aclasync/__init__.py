@@ -11,8 +11,9 @@ error numbers does not pay for the runtime.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from .lazy import loader
 
 if TYPE_CHECKING:
     from . import acl as acl
@@ -70,7 +71,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "acl": ("get_recent_err_msg",),
+    "acl": ("acl", "get_recent_err_msg"),
     "backends.base": (
         "DeviceLimits",
         "LogLevel",
@@ -139,22 +140,12 @@ _HOMES = {
         "RuntimeStatistics",
     ),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = ("__version__", "acl", *sorted(_HOME_OF))  # noqa: PLE0604  # names, all of them
+__all__ = ("__version__", *sorted(name for names in _HOMES.values() for name in names))  # noqa: PLE0604  # names, all of them
+_load = loader(__name__, _HOMES)
 
 
 def __getattr__(name: str) -> object:
-    if name == "acl":
-        return import_module(".acl", __name__)
-
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-    value: object = getattr(import_module(f".{home}", __name__), name)
-    globals()[name] = value
-    return value
+    return _load(name)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Generator, Mapping
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, final
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, TypeVarTuple, final
 
 from aclasync.backends.base import (
     Backend,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 T = TypeVar("T")
+Args = TypeVarTuple("Args")
 
 
 class _Closable(Protocol):
@@ -89,7 +90,7 @@ class Device:
         state = "closed" if self._is_closed else "open"
         return f"<Device {self.device_id} {state}, {len(self._models)} models>"
 
-    async def run(self, function: Callable[..., T], *args: object) -> T:
+    async def run(self, function: Callable[[*Args], T], *args: *Args) -> T:
         """Run `function(*args)` on the thread that owns the device's context.
 
         Raises:

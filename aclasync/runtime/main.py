@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Awaitable, Callable
 from types import FrameType
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
 
 import anyio
 
@@ -18,6 +18,7 @@ from .loops import Wakeup
 from .runtime import default_runtime
 
 T = TypeVar("T")
+Args = TypeVarTuple("Args")
 
 AsyncLibrary: TypeAlias = Literal["asyncio", "trio"]
 
@@ -25,8 +26,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def run(
-    main: Callable[..., Awaitable[T]],
-    *args: object,
+    main: Callable[[*Args], Awaitable[T]],
+    *args: *Args,
     backend: AsyncLibrary = "asyncio",
     backend_options: dict[str, Any] | None = None,
 ) -> T:
@@ -45,7 +46,7 @@ def run(
     return anyio.run(_guarded, main, args, backend=backend, backend_options=backend_options)
 
 
-async def _guarded(main: Callable[..., Awaitable[T]], args: tuple[object, ...]) -> T:
+async def _guarded(main: Callable[[*Args], Awaitable[T]], args: tuple[*Args]) -> T:
     guard = _SignalGuard()
     results: list[T] = []
     failures: list[BaseException] = []
