@@ -66,6 +66,10 @@ def read_sample(path: Path, specs: Sequence[TensorSpec], white: float) -> Sample
       CommandError: the file is no image or array, or does not fit the model.
     """
     suffix = path.suffix.lower()
+    if path.exists() and not path.is_file():
+        # Reading from a FIFO may never end, and a thread can't be interrupted.
+        raise CommandError(f"{path}: is no regular file")
+
     try:
         if suffix == ".npz":
             with np.load(path, allow_pickle=False) as arrays:

@@ -112,9 +112,7 @@ async def _run_all(
         async with session.open_device(device) as opened, opened.load_model(model_path) as model:
             white = await to_thread.run_sync(_white_of, model_path)
             for path in paths:
-                sample = await to_thread.run_sync(
-                    read_sample, path, model.inputs, white, abandon_on_cancel=True
-                )
+                sample = await to_thread.run_sync(read_sample, path, model.inputs, white)
                 samples.append(sample)
                 outputs.append(await model.execute(sample.inputs))
 

@@ -11,19 +11,13 @@ import subprocess
 import sys
 import termios
 import time
-from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
 from .conftest import DIGITS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-T = TypeVar("T")
-
 MODEL = DIGITS / "digits.onnx"
+IMAGE = DIGITS / "images" / "00_label0.png"
 
 
 def unread_bytes(pipe: int) -> int:
@@ -31,23 +25,6 @@ def unread_bytes(pipe: int) -> int:
     count = array.array("i", [0])
     fcntl.ioctl(pipe, termios.FIONREAD, count)
     return count[0]
-
-
-def writing_end(fifo: Path) -> int | None:
-    """Return an open end of a FIFO once somebody reads from it."""
-    try:
-        return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
-    except OSError:
-        return None
-
-
-def wait_for(what: Callable[[], T | None], process: subprocess.Popen[str]) -> T:
-    """Return what a command causes sooner or later, as long as it runs."""
-    while (caused := what()) is None:
-        assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
-
-    return caused
 
 
 def ended(process: subprocess.Popen[str]) -> tuple[str, str]:
@@ -209,7 +186,9 @@ def test_interrupt_ends_a_waiting_command_with_130(tmp_path, child_environment):
         env=child_environment,
     )
     # An empty pipe says that the command has read what there is and waits for more.
-    wait_for(lambda: None if unread_bytes(reading) else True, process)
+    while unread_bytes(reading):
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
 
     process.send_signal(signal.SIGINT)
     out, err = ended(process)
@@ -225,22 +204,32 @@ def test_interrupt_ends_a_waiting_command_with_130(tmp_path, child_environment):
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
 )
 def test_signal_ends_a_run_with_its_exit_code(tmp_path, child_environment, number, code):
-    """A run that waits for a slow input closes its session and says nothing."""
-    slow = tmp_path / "slow.npy"
-    os.mkfifo(slow)
+    """A run that is interrupted while it opens its session undoes that and says nothing."""
+    program = f"""
+import sys, anyio, aclasync
+from aclasync.cli import main
+
+async def wait_inside(*_):
+    print("inside", flush=True)
+    await anyio.sleep_forever()
+
+runtime = aclasync.default_runtime()
+anyio.run(runtime.register_init_callback, aclasync.CallbackType.OTHER, wait_inside)
+sys.argv = ["aclasync", "run", "--model", {str(MODEL)!r}, "--input", {str(IMAGE)!r}]
+main()
+"""
     process = subprocess.Popen(
-        [sys.executable, "-m", "aclasync", "run", "--model", MODEL, "--input", slow],
+        [sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         cwd=tmp_path,
         env=child_environment,
     )
-    # The run, inside its session, has opened the other end.
-    writing = wait_for(lambda: writing_end(slow), process)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "inside\n"
     process.send_signal(number)
     out, err = ended(process)
-    os.close(writing)
 
     assert process.returncode == code
     assert (out, err) == ("", "")
@@ -248,14 +237,13 @@ def test_signal_ends_a_run_with_its_exit_code(tmp_path, child_environment, numbe
 
 def test_json_is_one_object_and_nothing_else(cli):
     """Every command's stdout can be given to a JSON reader as it is."""
-    image = next((DIGITS / "images").glob("*.png"))
     for arguments in (
         ("check", DIGITS / "acl.json"),
         ("check", "missing.json"),
         ("doctor",),
-        ("run", "--config", DIGITS / "acl.json", "--model", MODEL, "--input", image),
-        ("run", "--config", "missing.json", "--model", MODEL, "--input", image),
-        ("run", "--model", "missing.onnx", "--input", image),
+        ("run", "--config", DIGITS / "acl.json", "--model", MODEL, "--input", IMAGE),
+        ("run", "--config", "missing.json", "--model", MODEL, "--input", IMAGE),
+        ("run", "--model", "missing.onnx", "--input", IMAGE),
     ):
         done = cli(*arguments, "--format", "json")
         assert isinstance(json.loads(done.stdout), dict), arguments

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 from PIL import Image
@@ -109,10 +111,13 @@ def test_archive_gives_inputs_by_name(tmp_path):
 def test_file_that_fits_no_input_is_refused_with_the_reason(tmp_path, picture):
     """Unknown suffixes, missing files, broken files and odd shapes each have their message."""
     (tmp_path / "broken.png").write_bytes(b"no picture")
+    os.mkfifo(tmp_path / "fifo.npy")
     text = TensorSpec("tokens", "int64", ("batch", 7))
 
     with pytest.raises(CommandError, match="unknown kind of file"):
         read_sample(tmp_path / "x.txt", [DIGIT], white=1)
+    with pytest.raises(CommandError, match="no regular file"):
+        read_sample(tmp_path / "fifo.npy", [DIGIT], white=1)
     with pytest.raises(CommandError, match="No such file"):
         read_sample(tmp_path / "missing.png", [DIGIT], white=1)
     with pytest.raises(CommandError, match="can't be read"):
