@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -16,9 +17,10 @@ import threading
 import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Self
 
-from aclasync import Product, acl_session, load_config, resolve_config
+from aclasync import LogLevel, Product, acl_session, load_config, resolve_config
 from aclasync.testing import fresh_runtime
 
 ROUNDS = 15
@@ -139,8 +141,44 @@ async def importing() -> None:
     report("import aclasync", value, base, 1.5)
 
 
+async def stalls() -> None:
+    """The longest that a heartbeat task had to wait for the loop, beside an idle loop's."""
+
+    async def worst_gap(work: Callable[[], Awaitable[object]]) -> float:
+        gaps = [0.0]
+
+        async def beat() -> None:
+            last = time.perf_counter()
+            while True:
+                await asyncio.sleep(0.001)
+                now = time.perf_counter()
+                gaps.append(now - last - 0.001)
+                last = now
+
+        heart = asyncio.ensure_future(beat())
+        await work()
+        heart.cancel()
+        return max(gaps)
+
+    async def flushes() -> None:
+        async with acl_session(flush_timeout=5) as session, session.open_device() as device:
+            for number in range(1000):
+                device.write_log(LogLevel.ERROR, f"line {number}")
+
+    async def idles() -> None:
+        await asyncio.sleep(0.25)
+
+    with TemporaryDirectory() as folder, fresh_runtime(log_latency=0.2):
+        os.environ["ASCEND_PROCESS_LOG_PATH"] = folder
+        value, base = await in_turns(lambda: worst_gap(flushes), lambda: worst_gap(idles))
+
+    del os.environ["ASCEND_PROCESS_LOG_PATH"]
+    print(f"{'  worst stall of an idle loop':<34} {base * 1e6:>10.2f} us")
+    report("worst stall while a log is flushed", value, 10e-3, 1)
+
+
 async def main() -> None:
-    for part in (nested_session, full_cycle, resolving, importing):
+    for part in (nested_session, full_cycle, resolving, importing, stalls):
         await part()
 
 

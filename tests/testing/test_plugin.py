@@ -58,7 +58,7 @@ def test_fixtures_work_in_a_user_s_project(installed: None, tmp_path: Path) -> N
 
 
 def test_plugin_costs_nothing_until_a_fixture_is_used(installed: None, tmp_path: Path) -> None:
-    """pytest loads it in every project that has the package installed."""
+    """It is loaded in every project that has the package installed."""
     (tmp_path / "test_nothing.py").write_text(
         "import sys\n\n\ndef test_nothing():\n    assert 'aclasync.runtime' not in sys.modules\n"
     )

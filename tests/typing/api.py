@@ -48,7 +48,7 @@ async def sessions(array: np.ndarray[Any, np.dtype[Any]]) -> int:
 
         opened = await session.open_device(1)
         assert_type(opened, Device)
-        await opened.run(repeated, 2)  # type: ignore[arg-type]  # pyright: ignore  # a wrong call is seen
+        await opened.run(repeated, 2)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]  # a wrong call is seen
 
     return 0
 
