@@ -11,7 +11,7 @@ import anyio
 
 from aclasync.codes import AclCode
 from aclasync.config import AclConfig, Resolution
-from aclasync.errors import FinalizeError, NotInitializedError
+from aclasync.errors import FinalizeError, NotInitializedError, RepeatFinalizeError
 from aclasync.lifecycle.flush import FlushReport
 from aclasync.lifecycle.state import SAFE, OnError, OnMismatch, Policy
 from aclasync.product import Product
@@ -29,6 +29,9 @@ _log = logging.getLogger("aclasync.lifecycle")
 # What `acl_session(config)` asks for when nothing else is said; shared, so that entering a
 # runtime that is up allocates nothing but the session.
 _PLAIN = InitRequest()
+
+# The epoch of a session that has given its reference back; no opening ever has it.
+_LEFT = -1
 
 
 def acl_session(
@@ -142,10 +145,11 @@ class AclSession:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._devices is None and self._gate.leave_nested(self._epoch):
+        epoch, self._epoch = self._epoch, _LEFT
+        if self._devices is None and self._gate.leave_nested(epoch):
             return
 
-        await self._leave(exc)
+        await self._leave(epoch, exc)
 
     @property
     def runtime(self) -> Runtime:
@@ -202,8 +206,8 @@ class AclSession:
         return Opening(lambda: self._open_device(device_id))
 
     def __repr__(self) -> str:
-        if not self._epoch:
-            return "<AclSession not entered>"
+        if self._epoch in (0, _LEFT):
+            return "<AclSession left>" if self._epoch else "<AclSession not entered>"
 
         return f"<AclSession of {self._runtime!r}{', joined' if self.joined else ''}>"
 
@@ -226,8 +230,13 @@ class AclSession:
         self._devices = None
         self._flush_report = None
 
-    async def _leave(self, exc: BaseException | None) -> None:
-        exit_ = _Exit()
+    async def _leave(self, epoch: int, exc: BaseException | None) -> None:
+        if epoch == _LEFT:
+            raise RepeatFinalizeError(
+                AclCode.REPEAT_FINALIZE, "acl_session", "this session has been left before"
+            )
+
+        exit_ = _Exit(epoch)
         try:
             await run_uninterrupted(
                 lambda: self._close(exit_),
@@ -255,7 +264,7 @@ class AclSession:
 
         try:
             await self._runtime.core.release(
-                OnError.CONTINUE, self._epoch, on_close=exit_.close_span
+                OnError.CONTINUE, exit_.epoch, on_close=exit_.close_span
             )
         except FinalizeError as failure:
             raise FinalizeError(failure.function, (*failures, *failure.exceptions)) from failure
@@ -286,7 +295,8 @@ class AclSession:
 class _Exit:
     """A session's way out: what it closes, and whether the wait for the log is to be cut."""
 
-    def __init__(self) -> None:
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
         self.span: Span | None = None
         self._is_cut = False
 

@@ -80,6 +80,22 @@ async def test_session_can_not_be_entered_twice(runtime: Runtime) -> None:
         assert session.ref_count == 1
 
 
+async def test_session_can_not_be_left_twice(runtime: Runtime) -> None:
+    """The reference it would give back is somebody else's."""
+    async with acl_session() as holder:
+        session = acl_session()
+        await session.__aenter__()
+        await session.__aexit__(None, None, None)
+        with pytest.raises(RepeatFinalizeError, match="left before"):
+            await session.__aexit__(None, None, None)
+
+        with pytest.raises(NotInitializedError):
+            await session.open_device()
+
+        assert holder.ref_count == 1
+        assert "left" in repr(session)
+
+
 async def test_init_outcome_tells_first_from_repeated(runtime: Runtime) -> None:
     """Only the code differs; both took a reference."""
     first = await runtime.init()
