@@ -104,7 +104,14 @@ class Forked(NamedTuple):
     parent_pid: int
 
 
-Event = Request | Outcome | Withdrawn | Forked
+@final
+class Abandoned(NamedTuple):
+    """Whoever ran the transition is gone for good, with its event loop."""
+
+    error: BaseException
+
+
+Event = Request | Outcome | Withdrawn | Forked | Abandoned
 
 
 # Decisions: the answer to a request.

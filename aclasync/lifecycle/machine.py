@@ -27,6 +27,7 @@ from aclasync.errors import (
 from aclasync.product import LifecycleRules
 
 from .events import (
+    Abandoned,
     Closed,
     CloseStopped,
     ConfigRead,
@@ -362,6 +363,17 @@ def _withdraw(state: LifecycleState, event: Withdrawn) -> Transition:
             assert_never(unreachable)
 
 
+def _abandon_opening(state: LifecycleState, event: Abandoned) -> Transition:
+    down = _moved(state, phase=Phase.DOWN, transition=None)
+    return down, OpenFailed(event.error)
+
+
+def _abandon_closing(state: LifecycleState, event: Abandoned) -> Transition:
+    closing = _closing(state.standing)
+    end = evolve(closing, at=len(closing.plan), failures=(*closing.failures, _lost(event.error)))
+    return _next_stop(state, end)
+
+
 def _fork(state: LifecycleState, event: Forked) -> Transition:
     standing = state.standing
     if standing.phase is Phase.FORKED or (standing.phase is Phase.DOWN and standing.epoch == 0):
@@ -395,6 +407,12 @@ def _mismatch(asked: Content, bound: Content, how: str) -> ConfigMismatchError:
         f"{asked.name} differs from {bound.name}, which this process {how}; a process keeps one "
         "configuration for life: use the same content, or start another process",
     )
+
+
+def _lost(error: BaseException) -> AclError:
+    lost = AclError(AclCode.FAILURE, "aclFinalize", "its event loop was closed in the middle of it")
+    lost.__cause__ = error
+    return lost
 
 
 def _interrupted(error: BaseException) -> AclError:
@@ -431,6 +449,8 @@ TABLE: dict[tuple[type[Event], Phase], Handler] = {
     (StepFailed, Phase.OPENING): _fail_opening,
     (StepSucceeded, Phase.CLOSING): _advance_closing,
     (StepFailed, Phase.CLOSING): _fail_closing,
+    (Abandoned, Phase.OPENING): _abandon_opening,
+    (Abandoned, Phase.CLOSING): _abandon_closing,
     **{(Withdrawn, phase): _withdraw for phase in Phase},
     **{(Forked, phase): _fork for phase in Phase},
 }

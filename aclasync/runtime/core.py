@@ -78,11 +78,15 @@ class Core:
         self.error_text: ErrorText = ErrorText()
         #: What the running init opened.
         self.span: Span | None = None
+        # What the transition under way opens or closes.
+        self._moving: Span | None = None
         #: The very object that the running init was given, if it can't have changed since.
         self.running_config: object = None
         self.flush_report: FlushReport | None = None
         rules = self._product_for(InitRequest()).rules
-        self.gate: Gate = Gate(initial_state(rules), self._close_last)
+        self.gate: Gate = Gate(
+            initial_state(rules), close_last=self._close_last, let_go=self._let_go
+        )
         self.registry: Registry = Registry(self, self.gate, lambda: self.span)
         process.watch(self)
 
@@ -184,7 +188,7 @@ class Core:
         outcome: ConfigRead | StepFailed
         try:
             content, resolution = await self._read(request, source)
-            span = self._span_for(request, resolution)
+            span = self._moving = self._span_for(request, resolution)
             outcome = _judge(content, resolution, strict=request.strict)
         except BaseException as exc:  # noqa: BLE001  # raised again by run_opening
             outcome = StepFailed((exc,))
@@ -231,7 +235,7 @@ class Core:
         return InitOutcome(code, True, ref_count, joined.config_applied, standing.epoch)
 
     async def _close(self, first: Stop, *, expects_cancel: bool = False) -> FlushReport:
-        span = self.span or self._span_of_nothing()
+        span = self._moving = self.span or self._span_of_nothing()
 
         def publish(effect: Effect) -> None:
             self.flush_report = span.flush_report
@@ -250,6 +254,14 @@ class Core:
             raise
 
         return span.flush_report
+
+    def _let_go(self) -> None:
+        """Drop what an abandoned transition held, without waiting."""
+        if self._moving is not None:
+            self._moving.drop()
+
+        self.span = None
+        self.running_config = None
 
     async def _close_last(self, first: Stop) -> None:
         """Finalize for a caller who was cancelled with the last reference in its hand."""

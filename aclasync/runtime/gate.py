@@ -17,12 +17,14 @@ from collections.abc import Awaitable, Callable
 from typing import final
 
 from aclasync.lifecycle.events import (
+    Abandoned,
     Decision,
     Effect,
     Forked,
     Joined,
     NothingToDo,
     Outcome,
+    Read,
     Request,
     Stop,
     Wait,
@@ -31,7 +33,7 @@ from aclasync.lifecycle.events import (
 from aclasync.lifecycle.machine import nested_entry, nested_exit, step
 from aclasync.lifecycle.state import LifecycleState
 
-from .loops import Wakeup
+from .loops import HomeLoop, Wakeup
 
 _log = logging.getLogger("aclasync.lifecycle")
 
@@ -40,14 +42,27 @@ _log = logging.getLogger("aclasync.lifecycle")
 class Gate:
     """Owns one `LifecycleState`; every change of it passes here."""
 
-    __slots__ = ("_close_last", "_lock", "_queue", "_state", "waiting")
+    __slots__ = ("_close_last", "_let_go", "_lock", "_owner", "_queue", "_state", "waiting")
 
     def __init__(
-        self, state: LifecycleState, close_last: Callable[[Stop], Awaitable[object]]
+        self,
+        state: LifecycleState,
+        *,
+        close_last: Callable[[Stop], Awaitable[object]],
+        let_go: Callable[[], None],
     ) -> None:
-        """Begin in `state`; `close_last` runs a finalize for a cancelled caller who must."""
+        """Begin in a state.
+
+        Args:
+          state: where to begin.
+          close_last: runs a finalize for a caller who was cancelled as the last holder.
+          let_go: told that the transition under way was abandoned with its event loop.
+        """
         self._state = state
         self._close_last = close_last
+        self._let_go = let_go
+        #: The loop of whoever runs the transition under way.
+        self._owner: HomeLoop | None = None
         self._lock = threading.Lock()
         self._queue: deque[_Waiter] = deque()
         self.waiting: int = 0
@@ -86,6 +101,7 @@ class Gate:
         if decision is not None:
             return decision
 
+        self._free_from_lost_owner()
         waiter = _Waiter(request, Wakeup())
         decision = self._decide_now(request, waiter)
         if decision is not None:
@@ -112,6 +128,7 @@ class Gate:
         with self._lock:
             self._state, effect = step(self._state, outcome)
             if self._state.standing.transition is None:
+                self._owner = None
                 publish(effect)
 
         self._serve()
@@ -129,6 +146,7 @@ class Gate:
         """Forget the parent's waiters and lock; this child starts over or refuses everything."""
         self._lock = threading.Lock()
         self._queue = deque()
+        self._owner = None
         self.waiting = 0
         self._state, _ = step(self._state, Forked(parent_pid))
 
@@ -137,6 +155,9 @@ class Gate:
             if not self._queue:
                 state, decision = step(self._state, request)
                 if not isinstance(decision, Wait):
+                    if isinstance(decision, (Read, Stop)):
+                        self._owner = HomeLoop()
+
                     self._state = state
                     return decision  # type: ignore[return-value]  # requests get decisions only
 
@@ -154,7 +175,7 @@ class Gate:
                     return
 
                 waiter = self._queue[0]
-                if waiter.has_gone or waiter.wakeup.is_lost():
+                if waiter.has_gone or waiter.wakeup.home.is_closed():
                     self._drop_first()
                     continue
 
@@ -162,12 +183,38 @@ class Gate:
                 if isinstance(decision, Wait):
                     return
 
+                if isinstance(decision, (Read, Stop)):
+                    self._owner = waiter.wakeup.home
+
                 self._state = state
                 waiter.decision = decision  # type: ignore[assignment]  # as above
                 self._drop_first()
 
             if not waiter.wakeup.wake():
                 self._withdraw(waiter, may_close=False)
+
+    def abandon(self, error: BaseException) -> None:
+        """End the transition under way without its owner: nothing can be awaited there any more."""
+        with self._lock:
+            self._owner = None
+            self._state, _ = step(self._state, Abandoned(error))
+            self._let_go()
+
+        _log.error("the event loop was closed in the middle of an init or finalize")
+        self._serve()
+
+    def _free_from_lost_owner(self) -> None:
+        # Its task may never be collected: anyio keeps tasks with open scopes alive.
+        owner = self._owner
+        if owner is None or not owner.is_closed():
+            return
+
+        with self._lock:
+            is_first_to_see = self._owner is owner
+            self._owner = None if is_first_to_see else self._owner
+
+        if is_first_to_see:
+            self.abandon(RuntimeError("event loop is closed"))
 
     def _drop_first(self) -> None:
         if not self._queue.popleft().has_gone:

@@ -1,12 +1,11 @@
-"""One task's wait for something that happens on any thread or loop.
+"""Reaching into an event loop from any thread or any other loop.
 
-The one place that knows how to reach into another event loop. anyio's own events may be set only
-from their own loop, and its way in from outside waits for an answer; a gate needs neither.
+The one place that knows how. anyio's own events may be set only from their own loop, and its way
+in from outside waits for an answer; a gate needs neither.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Any, final
 
@@ -14,42 +13,51 @@ import anyio
 
 
 @final
-class Wakeup:
-    """Made by the task that will wait; `wake` may be called once or more, from anywhere."""
+class HomeLoop:
+    """The event loop in which this object was made."""
 
-    __slots__ = ("_event", "_native", "_thread_id")
+    __slots__ = ("_native",)
 
     def __init__(self) -> None:
-        self._event = anyio.Event()
         self._native: Any = anyio.lowlevel.current_token().native_token
-        self._thread_id = threading.get_ident()
 
-    async def wait(self) -> None:
-        """Wait until somebody has called `wake`."""
-        await self._event.wait()
-
-    def is_lost(self) -> bool:
-        """Whether the loop of the waiting task is closed, so that nobody will ever resume it."""
+    def is_closed(self) -> bool:
+        """Whether nothing will ever run there again."""
         # trio can't end a run with a task in it, so only asyncio's loops have this.
         is_closed: Callable[[], bool] | None = getattr(self._native, "is_closed", None)
         return is_closed is not None and is_closed()
 
-    def wake(self) -> bool:
-        """Resume the waiting task soon; return False if its loop has gone."""
+    def call_soon(self, function: Callable[[], object]) -> bool:
+        """Have `function` called there soon; return False if the loop has gone."""
         try:
-            self._schedule()(self._event.set)
+            self._schedule()(function)
         except RuntimeError:  # asyncio: the loop is closed; trio.RunFinishedError is one, too
             return False
 
         return True
 
-    def _schedule(self) -> Callable[[Callable[[], None]], object]:
-        is_trio = hasattr(self._native, "run_sync_soon")
-        if is_trio:
-            return self._native.run_sync_soon  # type: ignore[no-any-return]  # TrioToken
+    def _schedule(self) -> Callable[[Callable[[], object]], object]:
+        # Of a trio token or an asyncio loop. The latter's call_soon would not do on its own thread
+        # either: a signal handler runs there while the loop sleeps, and must wake it up.
+        schedule: Callable[[Callable[[], object]], object] | None
+        schedule = getattr(self._native, "run_sync_soon", None)
+        return schedule or self._native.call_soon_threadsafe  # type: ignore[no-any-return]  # as said
 
-        # On the loop's own thread nothing sleeps in a selector, so the self-pipe can be spared.
-        if threading.get_ident() == self._thread_id:
-            return self._native.call_soon  # type: ignore[no-any-return]  # an asyncio loop
 
-        return self._native.call_soon_threadsafe  # type: ignore[no-any-return]  # the same
+@final
+class Wakeup:
+    """One task's wait; made by the task that will wait, and `wake` may be called from anywhere."""
+
+    __slots__ = ("_event", "home")
+
+    def __init__(self) -> None:
+        self._event = anyio.Event()
+        self.home: HomeLoop = HomeLoop()
+
+    async def wait(self) -> None:
+        """Wait until somebody has called `wake`."""
+        await self._event.wait()
+
+    def wake(self) -> bool:
+        """Resume the waiting task soon; return False if its loop has gone."""
+        return self.home.call_soon(self._event.set)

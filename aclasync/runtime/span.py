@@ -5,6 +5,7 @@ Takes no decisions: which step comes when, and what is undone, is the machine's 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, TypeVar, final
@@ -28,6 +29,8 @@ from .invoke import check_status, invoke
 from .uninterrupted import run_uninterrupted
 
 T = TypeVar("T")
+
+_log = logging.getLogger("aclasync.lifecycle")
 _Context = AbstractContextManager[Any] | AbstractAsyncContextManager[Any]
 
 _NOTIFIED_AT = {entry.step: entry.notifies for entry in INIT_ORDER}
@@ -117,6 +120,14 @@ class Span:
 
         if self._thread is not None:
             self._thread.close()
+
+    def drop(self) -> None:
+        """Let go of the backend without waiting; contexts that were entered stay so."""
+        for callback, _ in self._entered.values():
+            _log.error("the context of the %s can't be exited any more", callback)
+
+        if self.backend is not None:
+            self.backend.close()
 
     # Callbacks
 

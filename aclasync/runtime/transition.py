@@ -40,18 +40,22 @@ async def run_opening(
       BaseException: what a step raised, after everything done before it has been undone.
     """
     effect = gate.feed(outcome, publish)
-    while isinstance(effect, Start):
-        assert span is not None
-        effect = gate.feed(await _start(span, effect), publish)
+    if span is None:
+        assert isinstance(effect, OpenFailed)
+        raise effect.error
 
-    if isinstance(effect, Opened):
-        return effect.epoch
+    try:
+        while isinstance(effect, Start):
+            effect = gate.feed(await _start(span, effect), publish)
 
-    failed = effect if isinstance(effect, OpenFailed) else None
-    if span is not None:
+        if isinstance(effect, Opened):
+            return effect.epoch
+
         failed = await run_uninterrupted(lambda: _undo(gate, span, effect, publish))
+    except GeneratorExit as exc:
+        gate.abandon(exc)
+        raise
 
-    assert failed is not None
     for undo_failure in failed.undo_failures:
         _log.error("undoing the init failed", exc_info=undo_failure)
         failed.error.add_note(f"undoing failed, too: {undo_failure!r}")
@@ -67,10 +71,14 @@ async def run_closing(gate: Gate, span: Span, first: Stop, publish: Publish) -> 
       Exception: the step that stopped the sequence; the runtime is as it was.
     """
     effect: Effect = first
-    while isinstance(effect, Stop):
-        failures = await span.stop(effect)
-        outcome: Outcome = StepFailed(failures) if failures else StepSucceeded()
-        effect = gate.feed(outcome, publish)
+    try:
+        while isinstance(effect, Stop):
+            failures = await span.stop(effect)
+            outcome: Outcome = StepFailed(failures) if failures else StepSucceeded()
+            effect = gate.feed(outcome, publish)
+    except GeneratorExit as exc:
+        gate.abandon(exc)
+        raise
 
     if isinstance(effect, CloseStopped):
         raise effect.error
@@ -87,6 +95,8 @@ async def _start(span: Span, order: Start) -> Outcome:
     except AclError as exc:
         # A step of the backend's that fails has had no effect; a pass of callbacks may have.
         return StepFailed((exc,), took_effect=order.entry.notifies is not None)
+    except GeneratorExit:
+        raise
     except BaseException as exc:  # noqa: BLE001  # raised again once everything is undone
         return StepFailed((exc,), took_effect=True)
 
@@ -97,6 +107,8 @@ async def _undo(gate: Gate, span: Span, effect: Effect, publish: Publish) -> Ope
     while isinstance(effect, Undo):
         try:
             await span.undo(effect.step)
+        except GeneratorExit:
+            raise
         except BaseException as exc:  # noqa: BLE001  # becomes a note on the failure undone for
             outcome: Outcome = StepFailed((exc,))
         else:

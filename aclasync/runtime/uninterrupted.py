@@ -38,6 +38,8 @@ async def run_uninterrupted(
         with anyio.CancelScope(shield=True):
             try:
                 results.append(await work())
+            except GeneratorExit:
+                raise
             except BaseException as exc:  # noqa: BLE001  # raised again below, in the caller's task
                 failures.append(exc)
 

@@ -14,6 +14,7 @@ from aclasync.errors import (
     RepeatFinalizeError,
 )
 from aclasync.lifecycle.events import (
+    Abandoned,
     Closed,
     CloseStopped,
     ConfigRead,
@@ -524,6 +525,33 @@ def test_withdrawn_opening_and_closing_go_back() -> None:
     closing = walk.send(RELEASE)
     walk.send(Withdrawn(closing))
     assert (walk.count, walk.state.standing.phase) == (1, Phase.UP)
+
+
+def test_abandoned_opening_is_down_again() -> None:
+    """Nobody is left who could undo it step by step."""
+    walk = Walk()
+    walk.send(InitRequested(FILE_A, SAFE, RULES))
+    walk.send(ConfigRead(FILE_A, is_given=True))
+    error = GeneratorExit()
+
+    assert walk.send(Abandoned(error)) == OpenFailed(error)
+    assert (walk.count, walk.state.standing.phase) == (0, Phase.DOWN)
+    assert walk.init(FILE_B) == Opened(epoch=1)
+
+
+def test_abandoned_closing_is_down() -> None:
+    """With what had failed before, and a failure that says so."""
+    walk = Walk()
+    walk.init()
+    walk.send(RELEASE)
+    walk.send(StepFailed((ValueError("flush"),)))
+
+    effect = walk.send(Abandoned(GeneratorExit()))
+
+    assert isinstance(effect, Closed)
+    assert ["flush" in str(e) for e in effect.failures] == [True, False]
+    assert "closed" in str(effect.failures[1])
+    assert (walk.count, walk.state.standing.phase) == (0, Phase.DOWN)
 
 
 def test_fork_before_any_init_changes_nothing() -> None:

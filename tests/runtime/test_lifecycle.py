@@ -579,9 +579,12 @@ def test_loop_is_never_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
     async def main() -> None:
         for config in ("acl.json", tmp_path / "acl.json", mapping):
-            async with acl_session(config) as session, acl_session(config):
-                async with session.open_device() as device:
-                    device.write_log(aclasync.LogLevel.ERROR, "line")
+            async with (
+                acl_session(config) as session,
+                acl_session(config),
+                session.open_device() as device,
+            ):
+                device.write_log(aclasync.LogLevel.ERROR, "line")
 
     # Only ours is watched: anyio's own selector and pool have their reasons.
     with fresh_runtime(log_latency=0.01), blockbuster_ctx("aclasync"):
