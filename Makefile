@@ -4,14 +4,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 DIGITS := examples/digits
 
-.PHONY: help demo test check format clean
+.PHONY: help demo test check coverage bench format clean
 
 help:
-	@echo "make demo    install into $(VENV) and read twelve handwritten digits"
-	@echo "make test    run the whole test suite"
-	@echo "make check   style, types, spelling"
-	@echo "make format  let ruff rewrite what it can"
-	@echo "make clean   remove $(VENV) and every cache"
+	@echo "make demo      install into $(VENV) and read twelve handwritten digits"
+	@echo "make test      run the whole test suite"
+	@echo "make check     style, types, spelling"
+	@echo "make coverage  every branch of the pure core is tested"
+	@echo "make bench     what the core costs, as ratios"
+	@echo "make format    let ruff rewrite what it can"
+	@echo "make clean     remove $(VENV) and every cache"
 
 demo: $(VENV)/.installed
 	$(BIN)/aclasync run --config $(DIGITS)/acl.json --model $(DIGITS)/digits.onnx --input $(DIGITS)/images/*.png
@@ -25,6 +27,15 @@ check: $(VENV)/.check
 	$(BIN)/mypy
 	PATH="$(CURDIR)/$(BIN):$$PATH" pyright --ignoreexternal --verifytypes aclasync
 	$(BIN)/codespell
+
+# Under coverage's own runner: pytest loads the package's plugin before its coverage plugin starts.
+coverage: $(VENV)/.test
+	$(BIN)/python -m coverage run --branch --source=aclasync.config,aclasync.lifecycle \
+		-m pytest -q tests/config tests/lifecycle
+	$(BIN)/python -m coverage report --fail-under=100
+
+bench: $(VENV)/.installed
+	$(BIN)/python benchmarks/core.py
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
