@@ -136,9 +136,11 @@ class _DumpRules:
             good[spec.name] = value
             return
 
-        wrong = next((v for v in value if not isinstance(v, str)), value) if (
-            isinstance(value, list) and spec.kind is Kind.TEXTS
-        ) else value
+        wrong = (
+            next((v for v in value if not isinstance(v, str)), value)
+            if (isinstance(value, list) and spec.kind is Kind.TEXTS)
+            else value
+        )
         got = kind_of(value) if wrong is value else f"an array with {kind_of(wrong)}"
         self.error("E200", *above, spec.name, expected=spec.kind.value, got=got)
 
@@ -239,9 +241,7 @@ class _DumpRules:
         if scene == "aic_err_detail_dump":
             if self.product not in DETAIL_DUMP_PRODUCTS:
                 args = {"product": self.product.name}
-                self.drafts.error(
-                    "E250", path, ConfigStep.DUMP, AclCode.INTERNAL_ERROR, **args
-                )
+                self.drafts.error("E250", path, ConfigStep.DUMP, AclCode.INTERNAL_ERROR, **args)
             else:
                 self.drafts.warn("W027", path)
 
@@ -303,9 +303,7 @@ class _DumpRules:
             self.drafts.warn("W023", ("dump", *above, "layer"))
 
         if scene == "watcher":
-            if "watcher_nodes" not in item:
-                self.error("E231", *above, "watcher_nodes")
-            elif not item["watcher_nodes"]:
+            if not item.get("watcher_nodes"):
                 self.error("E231", *above, "watcher_nodes")
 
             if "model_name" in item:

@@ -157,9 +157,7 @@ def effective_values(root: dict[str, Any], environment: Environment) -> Effectiv
         return _or_default(spec, size if size and spec.low <= size <= spec.high else None)
 
     return Effective(
-        err_msg_mode=_said(ERR_MSG_MODE, int(mode), 0)
-        if mode in ("0", "1")
-        else Sourced(0),
+        err_msg_mode=_said(ERR_MSG_MODE, int(mode), 0) if mode in ("0", "1") else Sourced(0),
         default_device=_said(DEFAULT_DEVICE, device_number(device), None),
         aicore_stack_bytes=stack(AICORE_STACK),
         simt_stack_bytes=stack(SIMT_STACK),

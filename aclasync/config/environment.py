@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import final
 
 from attrs import field, frozen
@@ -20,7 +21,7 @@ PURPOSES = {
     "ASCEND_GLOBAL_EVENT_ENABLE": "0 leaves event lines out of the device log",
     "ASCEND_PROCESS_LOG_PATH": "folder of the host's log files",
     "ASCEND_WORK_PATH": "root for logs, profiling data and exception dumps",
-    "ASCEND_RT_VISIBLE_DEVICES": "ascending list of the devices that are visible, renumbered from 0",
+    "ASCEND_RT_VISIBLE_DEVICES": "ascending list of the visible devices, renumbered from 0",
     "ASCEND_DUMP_PATH": "kernel-info dumps go there, and are switched on by it",
     "ASCEND_DUMP_SCENE": "switches an exception dump on without a configuration",
     "NPU_COLLECT_PATH": "exception dumps go there, before everything else",
@@ -111,7 +112,7 @@ class _Reader:
 
             numbers.append(int(piece))
 
-        if any(a >= b for a, b in zip(numbers, numbers[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(numbers)):
             self.drafts.append(Draft("W041", (), {"variable": name, "value": text}))
 
         return tuple(numbers)

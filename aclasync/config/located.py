@@ -201,10 +201,7 @@ class _Reader:
         self.at += 1
         made: list[Any] = []
         while self.goes_on("[", start, is_first=not made):
-            before = self.at
             made.append(self.value((*path, len(made))))
-            if self.at == before:
-                self.at += 1
 
         return made
 
@@ -316,7 +313,8 @@ class _Reader:
         return value
 
     def broken_string(self, quote: str) -> str:
-        start, parts = self.at, []
+        start = self.at
+        parts: list[str] = []
         self.at += 1
         while self.at < len(self.text):
             char = self.text[self.at]

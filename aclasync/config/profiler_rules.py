@@ -75,14 +75,10 @@ def check_profiler(
     if found is MISSING:
         return
 
-    for variable, value in (
-        ("PROFILER_SAMPLECONFIG", environment.profiler_sample_config),
-        ("PROFILING_MODE", environment.profiling_mode),
-    ):
-        if value in (None, "delay_or_duration", "dynamic") or variable == "PROFILER_SAMPLECONFIG":
-            if value is not None:
-                drafts.warn("W026", PROFILER.path, variable=variable, value=value)
-                return
+    if (override := _override(environment)) is not None:
+        variable, value = override
+        drafts.warn("W026", PROFILER.path, variable=variable, value=value)
+        return
 
     if not isinstance(found, dict):
         got = kind_of(found)
@@ -103,6 +99,17 @@ def check_profiler(
 
     if "hccl" in found:
         drafts.warn("W031", ("profiler", "hccl"))
+
+
+def _override(environment: Environment) -> tuple[str, str] | None:
+    """Return the variable that takes the section's place, and its value."""
+    if environment.profiler_sample_config is not None:
+        return "PROFILER_SAMPLECONFIG", environment.profiler_sample_config
+
+    if environment.profiling_mode in ("dynamic", "delay_or_duration"):
+        return "PROFILING_MODE", environment.profiling_mode
+
+    return None
 
 
 def _choice(*allowed: str) -> _Rule:

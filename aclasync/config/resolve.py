@@ -128,7 +128,11 @@ class Resolution:
         if not (self.is_valid and self._parsed.is_valid):
             return None
 
-        return AclConfig.from_mapping(self._root)
+        root = self._root
+        if self.product.rules.flattens_init_failure:  # the other sections are not looked at there
+            root = {key: value for key, value in root.items() if key == "dump"}
+
+        return AclConfig.from_mapping(root)
 
     def with_folders(self, states: Mapping[str, FolderState]) -> Resolution:
         """Return the resolution after somebody has looked for its folders."""

@@ -73,12 +73,16 @@ def canonical_text(source: bytes | Mapping[str, Any] | AclConfig | ConfigText | 
     if isinstance(source, Mapping):
         return ConfigText("<mapping>", _to_json(source))
 
+    raise _refusal(source)
+
+
+def _refusal(source: object) -> TypeError:
     if isinstance(source, str) or hasattr(source, "__fspath__"):
-        raise TypeError(
+        return TypeError(
             f"{source!r} is a path, and nothing is read here; use load_config() or acl_session()"
         )
 
-    raise TypeError(
+    return TypeError(
         "a configuration is a path, a mapping, JSON text as bytes, an AclConfig or None, "
         f"not {source!r}"
     )

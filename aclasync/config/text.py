@@ -40,7 +40,7 @@ class Parsed:
     begins_with_nul: bool = False
 
 
-class _Refused(ValueError):
+class _RefusedTokenError(ValueError):
     """A token that the standard library takes and the reference does not."""
 
 
@@ -86,7 +86,7 @@ def _decode(text: str) -> tuple[Any, bool, bool]:
     )
     try:
         value = decoder.decode(text)
-    except (JSONDecodeError, _Refused, RecursionError):
+    except (JSONDecodeError, _RefusedTokenError, RecursionError):
         return None, False, False
 
     if _SURROGATE_ESCAPE.search(text) and not _is_encodable(value):
@@ -116,13 +116,13 @@ def to_double(digits: str) -> float:
     """
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise _Refused(digits)
+        raise _RefusedTokenError(digits)
 
     return number
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _Refused(name)
+    raise _RefusedTokenError(name)
 
 
 def _is_encodable(value: Any) -> bool:
