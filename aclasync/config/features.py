@@ -21,6 +21,8 @@ ALL = frozenset(Product)
 ALL_BUT_IPV350 = ALL - {Product.IPV350}
 A2_A3 = frozenset({Product.ATLAS_A2, Product.ATLAS_A3})
 ONLY_950 = frozenset({Product.ASCEND_950})
+#: Products whose init hands the file to a reader that knows the dump section alone.
+DUMP_ONLY = frozenset({Product.IPV350})
 BUILT_WITH_O0 = A2_A3 | {Product.ATLAS_200I_500_A2}
 
 KIB = 1024

@@ -22,7 +22,7 @@ from .check import Drafts, kind_of
 from .dump_rules import check_dump
 from .effective import Effective, Origin, effective_values
 from .environment import Environment, parse_environment
-from .features import ERR_MSG_MODE, FEATURES
+from .features import DUMP_ONLY, ERR_MSG_MODE, FEATURES
 from .findings import Draft, Finding, Location, Severity, json_path, severity_of
 from .located import Located, locate
 from .profiler_rules import check_profiler
@@ -129,7 +129,7 @@ class Resolution:
             return None
 
         root = self._root
-        if self.product.rules.flattens_init_failure:  # the other sections are not looked at there
+        if self.product in DUMP_ONLY:
             root = {key: value for key, value in root.items() if key == "dump"}
 
         return AclConfig.from_mapping(root)
@@ -349,7 +349,7 @@ def _check_tree(
         return None
 
     drafts.unknown_keys(value, _ROOT_KEYS, ())
-    if product.rules.flattens_init_failure:
+    if product in DUMP_ONLY:
         for name in _ROOT_KEYS:
             if name != "dump" and name in value:
                 drafts.warn("W011", (name,), product=product.name)
