@@ -62,7 +62,7 @@ def in_thread():
         def body():
             try:
                 outcome.append((function(), None))
-            except BaseException as exc:  # noqa: BLE001 (raised again below)
+            except BaseException as exc:
                 outcome.append((None, exc))
 
         thread = threading.Thread(target=body, name=name)
