@@ -101,7 +101,15 @@ class Device:
         return await self._thread.call(function, *args)
 
     def write_log(self, level: LogLevel, text: str) -> None:
-        """Write one line into the device's log; never waits, and any thread may call it."""
+        """Write one line into the device's log; never waits, and any thread may call it.
+
+        Raises:
+          ValueError: there is no such level.
+          TypeError: `text` is no string.
+        """
+        if not isinstance(text, str):
+            raise TypeError(f"a log line is a string, not {text!r}")
+
         self._handle.write_log(LogLevel(level), text)
 
     def bind_thread(self) -> None:

@@ -75,8 +75,12 @@ class Flush:
         if not backend.begin_drain(self._acknowledged):
             return FlushOutcome.DRAINED
 
-        with anyio.move_on_after(self._timeout_s):
-            await self._wakeup.wait()
+        try:
+            with anyio.move_on_after(self._timeout_s):
+                await self._wakeup.wait()
+        except anyio.get_cancelled_exc_class():
+            # This task is shielded, so its loop is being shut down: go on to the spool.
+            return FlushOutcome.SKIPPED
 
         return self._cause or FlushOutcome.TIMED_OUT
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, TypeVar, final
 
+import anyio
 from attrs import define, field
 
 from aclasync.backends.base import Backend
@@ -83,7 +84,7 @@ class Span:
         elif self.backend is not None:
             await self._call_backend(self.backend.undo, step.value)
 
-    async def stop(self, order: Stop) -> tuple[Exception, ...]:
+    async def stop(self, order: Stop) -> tuple[BaseException, ...]:
         """Perform one step of finalize; return what failed in it."""
         step, notifies = order.entry
         try:
@@ -94,7 +95,9 @@ class Span:
                 return await self._notify_finalize(notifies, order.on_error)
             elif self.backend is not None:
                 await self._call_backend(self.backend.stop, step.value)
-        except Exception as exc:  # noqa: BLE001  # collected by the machine, raised at the end
+        except GeneratorExit:
+            raise
+        except BaseException as exc:  # noqa: BLE001  # collected by the machine, raised at the end
             return (exc,)
 
         return ()
@@ -151,8 +154,8 @@ class Span:
 
     async def _notify_finalize(
         self, callback_type: CallbackType, on_error: OnError
-    ) -> tuple[Exception, ...]:
-        failures: list[Exception] = []
+    ) -> tuple[BaseException, ...]:
+        failures: list[BaseException] = []
         serial = 0
         while callback := self.table().next_in_pass(CallbackKind.FINALIZE, callback_type, serial):
             serial = callback.serial
@@ -174,7 +177,14 @@ class Span:
 
             return
 
-        status = await self._invoke(callback, callback.function, callback.user_data)
+        try:
+            status = await self._invoke(callback, callback.function, callback.user_data)
+        except anyio.get_cancelled_exc_class() as exc:
+            # Nobody can cancel a finalize from outside: it awaited something that was.
+            raise CallbackError(
+                AclCode.FAILURE, "callback", f"the {callback} was cancelled"
+            ) from exc
+
         check_status(callback, status)
 
     async def _enter(self, callback: Callback, args: tuple[object, ...]) -> None:
@@ -191,14 +201,14 @@ class Span:
         self._entered[callback.serial] = (callback, context)
 
     async def _exit_contexts(self, belongs: Callable[[Callback], bool]) -> None:
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
         for serial, (callback, context) in reversed(tuple(self._entered.items())):
             if belongs(callback):
                 del self._entered[serial]
                 failures += await _failures_of(self._invoke, callback, _exit, context)
 
         if len(failures) > 1:
-            raise ExceptionGroup("contexts failed to exit", failures)
+            raise BaseExceptionGroup("contexts failed to exit", failures)
 
         if failures:
             raise failures[0]
@@ -254,10 +264,14 @@ async def _exit(context: _Context) -> None:
         context.__exit__(None, None, None)
 
 
-async def _failures_of(function: Callable[..., Awaitable[object]], *args: Any) -> list[Exception]:
+async def _failures_of(
+    function: Callable[..., Awaitable[object]], *args: Any
+) -> list[BaseException]:
     try:
         await function(*args)
-    except Exception as exc:  # noqa: BLE001  # collected, raised by the caller
+    except GeneratorExit:
+        raise
+    except BaseException as exc:  # noqa: BLE001  # collected, raised by the caller
         return [exc]
 
     return []

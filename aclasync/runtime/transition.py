@@ -69,11 +69,14 @@ async def run_closing(gate: Gate, span: Span, first: Stop, publish: Publish) -> 
     Raises:
       FinalizeError: the runtime is down, but these steps failed.
       Exception: the step that stopped the sequence; the runtime is as it was.
+      BaseException: a callback raised KeyboardInterrupt, SystemExit or a cancellation of its own.
     """
     effect: Effect = first
+    interrupts: list[BaseException] = []
     try:
         while isinstance(effect, Stop):
             failures = await span.stop(effect)
+            interrupts += (f for f in failures if not isinstance(f, Exception))
             outcome: Outcome = StepFailed(failures) if failures else StepSucceeded()
             effect = gate.feed(outcome, publish)
     except GeneratorExit as exc:
@@ -81,12 +84,16 @@ async def run_closing(gate: Gate, span: Span, first: Stop, publish: Publish) -> 
         raise
 
     if isinstance(effect, CloseStopped):
-        raise effect.error
+        raise interrupts[0] if interrupts else effect.error
 
     assert isinstance(effect, Closed)
     await span.close()
     if effect.failures:
-        raise FinalizeError("aclFinalize", effect.failures)
+        failed = FinalizeError("aclFinalize", effect.failures)
+        if interrupts:  # a KeyboardInterrupt or SystemExit of a callback's: now it may go on
+            raise interrupts[0] from failed
+
+        raise failed
 
 
 async def _start(span: Span, order: Start) -> Outcome:

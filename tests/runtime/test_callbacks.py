@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextvars
 import threading
 from contextlib import asynccontextmanager, contextmanager
@@ -529,3 +530,62 @@ async def test_callback_type_that_is_no_number_is_refused(runtime: Runtime) -> N
     await runtime.register_init_callback(4711, print)
     with pytest.raises(TypeError, match="CallbackType"):
         await runtime.register_init_callback("MODEL", print)  # type: ignore[arg-type]  # tested
+
+
+@pytest.mark.parametrize("interrupt", [KeyboardInterrupt, SystemExit])
+def test_interrupt_from_a_callback_goes_on_after_the_sequence(interrupt) -> None:
+    """Everything is undone or finalized first, and the gate is free."""
+    ended: list[str] = []
+
+    def interrupts(*_: object) -> None:
+        raise interrupt
+
+    with fresh_runtime() as runtime:
+
+        async def in_init() -> None:
+            await runtime.register_init_callback(MODEL, interrupts)
+            await runtime.init()
+
+        async def in_finalize() -> None:
+            await runtime.unregister_init_callback(MODEL, interrupts)
+            await runtime.register_finalize_callback(MODEL, interrupts)
+            await runtime.register_finalize_callback(OTHER, lambda _: ended.append("other"))
+            async with acl_session():
+                pass
+
+        async def again() -> None:
+            await runtime.unregister_finalize_callback(MODEL, interrupts)
+            async with acl_session():
+                pass
+
+        for main in (in_init, in_finalize):
+            with pytest.raises(interrupt):
+                anyio.run(main)
+
+            assert runtime.statistics().ref_count == 0
+
+        assert ended == ["other"]
+        anyio.run(again)
+
+
+def test_finalize_callback_that_awaits_a_cancelled_task_fails_alone() -> None:
+    """Its cancellation is its own; the rest of the sequence runs."""
+    ended: list[str] = []
+
+    async def cancelled(_: object) -> None:
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        task.cancel()
+        await task
+
+    async def main(runtime: Runtime) -> None:
+        await runtime.register_finalize_callback(MODEL, cancelled)
+        await runtime.register_finalize_callback(OTHER, lambda _: ended.append("other"))
+        await runtime.init()
+        with pytest.raises(FinalizeError, match="was cancelled"):
+            await runtime.finalize()
+
+        assert ended == ["other"]
+        assert runtime.statistics().ref_count == 0
+
+    with fresh_runtime() as runtime:
+        asyncio.run(main(runtime))
