@@ -118,15 +118,19 @@ class FinalizeError(AclError, ExceptionGroup[Exception]):
     `code` is that of the first failure; `exceptions` holds them all in order.
     """
 
-    def __new__(cls, _function: str, exceptions: Sequence[Exception]) -> Self:
+    def __new__(cls, function: str, exceptions: Sequence[Exception]) -> Self:
         """Make the group; `__init__` takes the same arguments."""
-        return super().__new__(cls, "finalize steps failed", exceptions)
+        return super().__new__(cls, f"{function}: {cls._detail(exceptions)}", exceptions)
 
     def __init__(self, function: str, exceptions: Sequence[Exception]) -> None:
         first = exceptions[0]
         code = first.code if isinstance(first, AclError) else AclCode.FAILURE
-        super().__init__(code, function, f"{len(exceptions)} of its steps failed: {first}")
+        super().__init__(code, function, self._detail(exceptions))
         self.args: tuple[Any, ...] = (function, tuple(exceptions))
+
+    @staticmethod
+    def _detail(exceptions: Sequence[Exception]) -> str:
+        return f"{len(exceptions)} of its steps failed: {exceptions[0]}"
 
     def __str__(self) -> str:
         return AclError.__str__(self)

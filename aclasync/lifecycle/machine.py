@@ -17,13 +17,6 @@ from typing import Any, assert_never
 
 from attrs import evolve
 
-from aclasync.codes import AclCode
-from aclasync.errors import (
-    AclError,
-    ConfigMismatchError,
-    ForkedRuntimeError,
-    RepeatFinalizeError,
-)
 from aclasync.product import LifecycleRules
 
 from .events import (
@@ -55,11 +48,19 @@ from .events import (
     Wait,
     Withdrawn,
 )
+from .refusals import (
+    finalized_already,
+    forked_child,
+    interrupted,
+    lost_loop,
+    mismatch,
+    nothing_to_give_back,
+    swept_away,
+)
 from .sequence import INIT_ORDER, InitStep
 from .state import (
     NO_CONTENT,
     Closing,
-    Content,
     LifecycleState,
     OnError,
     OnMismatch,
@@ -128,14 +129,7 @@ def _wait(state: LifecycleState, _: Event) -> Transition:
 
 
 def _refuse_forked(state: LifecycleState, _: Event) -> Transition:
-    parent = state.standing.parent_pid
-    error = ForkedRuntimeError(
-        AclCode.INTERNAL_ERROR,
-        "aclasync",
-        f"this process was forked from {parent}, which had initialised ACL; "
-        'a forked child can\'t use it: start workers with the "spawn" start method',
-    )
-    return state, Refused(error)
+    return state, Refused(forked_child(state.standing.parent_pid))
 
 
 def _begin_opening(state: LifecycleState, event: InitRequested) -> Transition:
@@ -163,7 +157,7 @@ def _join(state: LifecycleState, event: InitRequested) -> Transition:
     if on_mismatch is OnMismatch.WARN:
         return joined, Joined(rules.reports_repeat, config_applied=False, warns=True)
 
-    return state, Refused(_mismatch(event.content or NO_CONTENT, running, "is running with"))
+    return state, Refused(mismatch(event.content or NO_CONTENT, running, "is running with"))
 
 
 def _release(state: LifecycleState, event: ReleaseRequested) -> Transition:
@@ -181,24 +175,11 @@ def _refuse_release(state: LifecycleState, event: ReleaseRequested) -> Transitio
     if event.epoch is not None:
         return _refuse_swept(state, event)
 
-    return state, Refused(
-        RepeatFinalizeError(
-            AclCode.REPEAT_FINALIZE,
-            "aclFinalizeReference",
-            "there is no reference to give back; every init pairs with one finalize_reference",
-        )
-    )
+    return state, Refused(nothing_to_give_back())
 
 
 def _refuse_swept(state: LifecycleState, _: Event) -> Transition:
-    return state, Refused(
-        RepeatFinalizeError(
-            AclCode.REPEAT_FINALIZE,
-            "aclFinalizeReference",
-            "somebody called finalize() while this session was open, which ended the runtime for "
-            "everyone; give back one reference with finalize_reference() instead",
-        )
-    )
+    return state, Refused(swept_away())
 
 
 def _finalize(state: LifecycleState, event: FinalizeRequested) -> Transition:
@@ -214,10 +195,7 @@ def _finalize_while_down(state: LifecycleState, event: FinalizeRequested) -> Tra
         return state, NothingToDo()
 
     if state.standing.is_finalized:
-        error = RepeatFinalizeError(
-            AclCode.REPEAT_FINALIZE, "aclFinalize", "the runtime is finalized already"
-        )
-        return state, Refused(error)
+        return state, Refused(finalized_already())
 
     return _begin_closing(state, event.on_error)
 
@@ -246,7 +224,7 @@ def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
 
     pinned = standing.pinned
     if pinned is not None and standing.rules.pins_config and event.content.raw != pinned.raw:
-        mismatch = _mismatch(event.content, pinned, "was first initialised with")
+        mismatch = mismatch(event.content, pinned, "was first initialised with")
         return _fail_opening(state, StepFailed((mismatch,)))
 
     if opening.policy.validates_first and event.invalid is not None:
@@ -323,7 +301,7 @@ def _advance_closing(state: LifecycleState, _: StepSucceeded) -> Transition:
 
 def _fail_closing(state: LifecycleState, event: StepFailed) -> Transition:
     closing = _closing(state.standing)
-    errors = tuple(e if isinstance(e, Exception) else _interrupted(e) for e in event.errors)
+    errors = tuple(e if isinstance(e, Exception) else interrupted(e) for e in event.errors)
     if closing.on_error is OnError.STOP:
         return _moved(state, phase=closing.before, transition=None), CloseStopped(errors[0])
 
@@ -370,7 +348,9 @@ def _abandon_opening(state: LifecycleState, event: Abandoned) -> Transition:
 
 def _abandon_closing(state: LifecycleState, event: Abandoned) -> Transition:
     closing = _closing(state.standing)
-    end = evolve(closing, at=len(closing.plan), failures=(*closing.failures, _lost(event.error)))
+    end = evolve(
+        closing, at=len(closing.plan), failures=(*closing.failures, lost_loop(event.error))
+    )
     return _next_stop(state, end)
 
 
@@ -398,27 +378,6 @@ def _opening(standing: Standing) -> Opening:
 def _closing(standing: Standing) -> Closing:
     assert isinstance(standing.transition, Closing)
     return standing.transition
-
-
-def _mismatch(asked: Content, bound: Content, how: str) -> ConfigMismatchError:
-    return ConfigMismatchError(
-        AclCode.INVALID_PARAM,
-        "aclInit",
-        f"{asked.name} differs from {bound.name}, which this process {how}; a process keeps one "
-        "configuration for life: use the same content, or start another process",
-    )
-
-
-def _lost(error: BaseException) -> AclError:
-    lost = AclError(AclCode.FAILURE, "aclFinalize", "its event loop was closed in the middle of it")
-    lost.__cause__ = error
-    return lost
-
-
-def _interrupted(error: BaseException) -> AclError:
-    wrapped = AclError(AclCode.FAILURE, "aclFinalize", f"a step was interrupted by {error!r}")
-    wrapped.__cause__ = error
-    return wrapped
 
 
 Handler = Callable[[LifecycleState, Any], Transition]
