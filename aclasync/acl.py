@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from os import PathLike
-from typing import Any
+from typing import Any, TypeVar
 
 from .codes import AclCode
 from .errors import AclError
@@ -22,6 +22,8 @@ from .lifecycle.state import FAITHFUL, OnError
 from .runtime.runtime import default_runtime
 from .runtime.values import InitRequest
 
+T = TypeVar("T")
+
 
 async def init(path: str | PathLike[str] | None = None) -> int:
     """Initialise ACL with a config file; None and "" mean no configuration.
@@ -29,12 +31,9 @@ async def init(path: str | PathLike[str] | None = None) -> int:
     Returns:
       0, or 100002 if ACL was up already (a reference was taken all the same), or what failed.
     """
-    try:
-        outcome = await default_runtime().core.init(InitRequest(path, policy=FAITHFUL))
-    except AclError as exc:
-        return int(exc.code)
-
-    return int(outcome.code)
+    request = InitRequest(config=path, policy=FAITHFUL)
+    code, outcome = await _answer(default_runtime().core.init(request))
+    return code if outcome is None else int(outcome.code)
 
 
 async def finalize() -> int:
@@ -44,7 +43,7 @@ async def finalize() -> int:
       0; 100037 if it has been finalized since the last init; or the code of the step that failed,
       and then nothing has changed.
     """
-    return await _code_of(default_runtime().core.finalize(OnError.STOP))
+    return (await _answer(default_runtime().core.finalize(OnError.STOP)))[0]
 
 
 async def finalize_reference() -> tuple[int, int]:
@@ -53,9 +52,9 @@ async def finalize_reference() -> tuple[int, int]:
     Returns:
       The code, 100037 if there was none, and the references left.
     """
-    runtime = default_runtime()
-    code = await _code_of(runtime.finalize_reference(on_error="stop"))
-    return code, runtime.statistics().ref_count
+    core = default_runtime().core
+    code, count = await _answer(core.finalize_reference(OnError.STOP))
+    return code, core.gate.state.ref_count if count is None else count
 
 
 async def init_callback_register(
@@ -77,7 +76,7 @@ async def init_callback_unregister(callback_type: int, function: Callable[..., A
       0; 500000 if there is none; 100000 for no function.
     """
     registry = default_runtime().core.registry
-    return await _code_of(registry.unregister(CallbackKind.INIT, callback_type, function))
+    return (await _answer(registry.unregister(CallbackKind.INIT, callback_type, function)))[0]
 
 
 async def finalize_callback_register(
@@ -100,7 +99,7 @@ async def finalize_callback_unregister(
       0; 500000 if there is none; 100000 for no function.
     """
     registry = default_runtime().core.registry
-    return await _code_of(registry.unregister(CallbackKind.FINALIZE, callback_type, function))
+    return (await _answer(registry.unregister(CallbackKind.FINALIZE, callback_type, function)))[0]
 
 
 async def get_recent_err_msg() -> str | None:
@@ -115,18 +114,16 @@ async def _register(
     kind: CallbackKind, callback_type: int, function: Callable[..., Any] | None, user_data: Any
 ) -> int:
     registry = default_runtime().core.registry
-    return await _code_of(
-        registry.register(
-            kind, callback_type, function, user_data, in_thread=False, policy=FAITHFUL
-        )
+    call = registry.register(
+        kind, callback_type, function, user_data, in_thread=False, policy=FAITHFUL
     )
+    return (await _answer(call))[0]
 
 
-async def _code_of(call: Awaitable[object]) -> int:
+async def _answer(call: Awaitable[T]) -> tuple[int, T | None]:
+    """Return 0 and what the call gave, or the number of its failure and None."""
     try:
-        await call
+        with default_runtime().core.error_text.recording():
+            return int(AclCode.SUCCESS), await call
     except AclError as exc:
-        default_runtime().core.error_text.record(str(exc))
-        return int(exc.code)
-
-    return int(AclCode.SUCCESS)
+        return int(exc.code), None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -27,8 +28,9 @@ def anyio_backend(request: pytest.FixtureRequest) -> tuple[str, dict[str, object
 
 
 @pytest.fixture
-def runtime(monkeypatch: pytest.MonkeyPatch) -> Iterator[Runtime]:
-    """A fresh default runtime with two devices; its environment says nothing."""
+def runtime(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Runtime]:
+    """A fresh default runtime with two devices; its environment says where logs go, no more."""
+    monkeypatch.setenv("ASCEND_PROCESS_LOG_PATH", str(tmp_path / "log"))
     for name in ("ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", "ACLASYNC_BACKEND", "ACLASYNC_DEVICES"):
         monkeypatch.delenv(name, raising=False)
 

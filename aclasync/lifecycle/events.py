@@ -47,7 +47,12 @@ class QuietRequested(NamedTuple):
     """The caller wants to act while no transition is under way."""
 
 
-Request = InitRequested | ReleaseRequested | FinalizeRequested | QuietRequested
+@final
+class LateCallRequested(NamedTuple):
+    """A callback that was registered late is to be called while the runtime stays up."""
+
+
+Request = InitRequested | ReleaseRequested | FinalizeRequested | QuietRequested | LateCallRequested
 
 
 # Outcomes: an order of the machine's was carried out.
@@ -75,8 +80,6 @@ class StepFailed(NamedTuple):
     """The ordered step failed or was cancelled; a pass of callbacks may fail more than once."""
 
     errors: tuple[BaseException, ...]
-    #: Whether something of it may have to be undone.
-    took_effect: bool = False
 
 
 Outcome = ConfigRead | StepSucceeded | StepFailed
@@ -105,13 +108,18 @@ class Forked(NamedTuple):
 
 
 @final
+class LateCallEnded(NamedTuple):
+    """The late callback is over."""
+
+
+@final
 class Abandoned(NamedTuple):
     """Whoever ran the transition is gone for good, with its event loop."""
 
     error: BaseException
 
 
-Event = Request | Outcome | Withdrawn | Forked | Abandoned
+Event = Request | Outcome | Withdrawn | Forked | LateCallEnded | Abandoned
 
 
 # Decisions: the answer to a request.
@@ -133,6 +141,9 @@ class Joined(NamedTuple):
 
     is_repeat: bool
     config_applied: bool
+    #: The opening that the reference is of, and the references right after this one.
+    epoch: int
+    ref_count: int
     #: The caller's policy wants to hear that its config is not in force.
     warns: bool = False
 
@@ -142,6 +153,7 @@ class Counted(NamedTuple):
     """One reference was given back, and others are left."""
 
     ref_count: int
+    epoch: int
 
 
 @final
@@ -163,12 +175,22 @@ class Quiet(NamedTuple):
     is_up: bool
 
 
+@final
+class Admitted(NamedTuple):
+    """The runtime is up and stays so until `LateCallEnded`."""
+
+    epoch: int
+
+
 # Orders: one at a time, to whoever runs the transition.
 
 
 @final
 class Read(NamedTuple):
     """Read and judge the configuration; answer `ConfigRead`. Begins an init."""
+
+    #: Names the transition; a later one has another.
+    serial: int
 
 
 @final
@@ -191,6 +213,12 @@ class Stop(NamedTuple):
 
     entry: FinalizeEntry
     on_error: OnError
+    serial: int
+
+
+@final
+class Release(NamedTuple):
+    """Let go of the device; the last order of a finalize, and of an init that failed."""
 
 
 @final
@@ -222,8 +250,10 @@ class CloseStopped(NamedTuple):
     error: Exception
 
 
-Decision = Wait | ReadFirst | Joined | Counted | Refused | NothingToDo | Quiet | Read | Stop
-Effect = Decision | Start | Undo | Opened | OpenFailed | Closed | CloseStopped
+Decision = (
+    Wait | ReadFirst | Joined | Counted | Refused | NothingToDo | Quiet | Admitted | Read | Stop
+)
+Effect = Decision | Start | Undo | Release | Opened | OpenFailed | Closed | CloseStopped
 
 # The sequence names that travel inside effects.
 Step = InitStep | FinalizeStep

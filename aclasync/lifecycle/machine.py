@@ -13,14 +13,17 @@ for every step that had an effect, last first, whatever each of those does.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, assert_never
+from functools import partial
+from typing import Any
 
 from attrs import evolve
 
+from aclasync.errors import AclError
 from aclasync.product import LifecycleRules
 
 from .events import (
     Abandoned,
+    Admitted,
     Closed,
     CloseStopped,
     ConfigRead,
@@ -31,6 +34,8 @@ from .events import (
     Forked,
     InitRequested,
     Joined,
+    LateCallEnded,
+    LateCallRequested,
     NothingToDo,
     Opened,
     OpenFailed,
@@ -39,6 +44,7 @@ from .events import (
     Read,
     ReadFirst,
     Refused,
+    Release,
     ReleaseRequested,
     Start,
     StepFailed,
@@ -71,11 +77,6 @@ from .state import (
 
 Transition = tuple[LifecycleState, Effect]
 
-# For the two functions of the hot path: looking a member up in its enum, and calling a named
-# tuple's own __new__, would cost more than the decision itself.
-_UP = Phase.UP
-_new = tuple.__new__
-
 # What `Read` covers: the machine's own steps, and the ones it then orders.
 _AFTER_READING = tuple(e for e in INIT_ORDER if e.step not in (InitStep.READ, InitStep.PIN))
 
@@ -94,33 +95,6 @@ def step(state: LifecycleState, event: Event) -> Transition:
     return TABLE[type(event), state.standing.phase](state, event)
 
 
-def is_up(state: LifecycleState) -> bool:
-    """Whether somebody holds a reference and no transition is under way."""
-    return state.standing.phase is Phase.UP
-
-
-def nested_entry(state: LifecycleState) -> LifecycleState | None:
-    """Return the state after a nested init that needs no thought, or None if `step` must decide.
-
-    This is the hot path of a server: the runtime is up, and the caller brings the very
-    configuration that runs, or none.
-    """
-    ref_count, standing = state
-    if standing.phase is not _UP:
-        return None
-
-    return _new(LifecycleState, (ref_count + 1, standing))
-
-
-def nested_exit(state: LifecycleState, epoch: int) -> LifecycleState | None:
-    """Return the state after a holder of several left, or None if `step` must decide."""
-    ref_count, standing = state
-    if ref_count > 1 and standing.phase is _UP and standing.epoch == epoch:
-        return _new(LifecycleState, (ref_count - 1, standing))
-
-    return None
-
-
 # Requests
 
 
@@ -128,34 +102,53 @@ def _wait(state: LifecycleState, _: Event) -> Transition:
     return state, Wait()
 
 
+def _admit(state: LifecycleState, _: Event) -> Transition:
+    standing = state.standing
+    return _moved(state, late_calls=standing.late_calls + 1), Admitted(standing.epoch)
+
+
+def _end_late_call(state: LifecycleState, _: Event) -> Transition:
+    return _moved(state, late_calls=state.standing.late_calls - 1), NothingToDo()
+
+
+def refusal_of_forked_child(state: LifecycleState) -> AclError | None:
+    """Return what every call in a forked child raises; None in any other process."""
+    standing = state.standing
+    return forked_child(standing.parent_pid) if standing.phase is Phase.FORKED else None
+
+
 def _refuse_forked(state: LifecycleState, _: Event) -> Transition:
     return state, Refused(forked_child(state.standing.parent_pid))
 
 
 def _begin_opening(state: LifecycleState, event: InitRequested) -> Transition:
+    serial = state.standing.serial + 1
     opening = Opening(event.policy, event.content)
-    return _moved(state, rules=event.rules, phase=Phase.OPENING, transition=opening), Read()
+    began = _moved(state, rules=event.rules, phase=Phase.OPENING, transition=opening, serial=serial)
+    return began, Read(serial)
 
 
 def _join(state: LifecycleState, event: InitRequested) -> Transition:
-    running = state.standing.running or NO_CONTENT
-    rules = state.standing.rules
-    joined = LifecycleState(state.ref_count + 1, state.standing)
+    standing = state.standing
+    running = standing.running or NO_CONTENT
+    joined = LifecycleState(state.ref_count + 1, standing)
     on_mismatch = event.policy.on_mismatch
-    is_ignored = on_mismatch is OnMismatch.IGNORE or not rules.pins_config
+    is_ignored = on_mismatch is OnMismatch.IGNORE or not standing.rules.pins_config
     is_same = True if event.content is None else event.content.is_same_as(running)
-
+    join = partial(
+        Joined, standing.rules.reports_repeat, epoch=standing.epoch, ref_count=joined.ref_count
+    )
     if is_same:
-        return joined, Joined(rules.reports_repeat, config_applied=True)
+        return joined, join(config_applied=True)
 
     if is_ignored:
-        return joined, Joined(rules.reports_repeat, config_applied=False)
+        return joined, join(config_applied=False)
 
     if is_same is None:
         return state, ReadFirst()
 
     if on_mismatch is OnMismatch.WARN:
-        return joined, Joined(rules.reports_repeat, config_applied=False, warns=True)
+        return joined, join(config_applied=False, warns=True)
 
     return state, Refused(mismatch(event.content or NO_CONTENT, running, "is running with"))
 
@@ -166,7 +159,7 @@ def _release(state: LifecycleState, event: ReleaseRequested) -> Transition:
 
     if state.ref_count > 1:
         count = state.ref_count - 1
-        return LifecycleState(count, state.standing), Counted(count)
+        return LifecycleState(count, state.standing), Counted(count, state.standing.epoch)
 
     return _begin_closing(state, event.on_error)
 
@@ -185,7 +178,7 @@ def _refuse_swept(state: LifecycleState, _: Event) -> Transition:
 def _finalize(state: LifecycleState, event: FinalizeRequested) -> Transition:
     if state.standing.rules.finalize_counts_down and state.ref_count > 1:
         count = state.ref_count - 1
-        return LifecycleState(count, state.standing), Counted(count)
+        return LifecycleState(count, state.standing), Counted(count, state.standing.epoch)
 
     return _begin_closing(state, event.on_error)
 
@@ -201,8 +194,14 @@ def _finalize_while_down(state: LifecycleState, event: FinalizeRequested) -> Tra
 
 
 def _begin_closing(state: LifecycleState, on_error: OnError) -> Transition:
-    closing = Closing(on_error, before=state.standing.phase)
-    return _moved(state, phase=Phase.CLOSING, transition=closing), Stop(closing.plan[0], on_error)
+    standing = state.standing
+    if standing.late_calls:
+        return state, Wait()
+
+    serial = standing.serial + 1
+    closing = Closing(on_error, before=standing.phase)
+    began = _moved(state, phase=Phase.CLOSING, transition=closing, serial=serial)
+    return began, Stop(closing.plan[0], on_error, serial)
 
 
 def _quiet(state: LifecycleState, _: Event) -> Transition:
@@ -220,15 +219,14 @@ def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
     state = _moved(state, transition=opening)
 
     if (unreadable := event.faults.get(InitStep.READ)) is not None:
-        return _fail_opening(state, StepFailed((unreadable,)))
+        return _begin_undo(state, unreadable, 0)
 
     pinned = standing.pinned
     if pinned is not None and standing.rules.pins_config and event.content.raw != pinned.raw:
-        mismatch = mismatch(event.content, pinned, "was first initialised with")
-        return _fail_opening(state, StepFailed((mismatch,)))
+        return _begin_undo(state, mismatch(event.content, pinned, "was first initialised with"), 0)
 
     if opening.policy.validates_first and event.invalid is not None:
-        return _fail_opening(state, StepFailed((event.invalid,)))
+        return _begin_undo(state, event.invalid, 0)
 
     return _next_start(state)
 
@@ -260,7 +258,7 @@ def _next_start(state: LifecycleState) -> Transition:
 
     entry = opening.plan[opening.at]
     if (fault := opening.faults.get(entry.step)) is not None:
-        return _fail_opening(state, StepFailed((fault,)))
+        return _begin_undo(state, fault, opening.at)
 
     return state, Start(entry)
 
@@ -275,16 +273,24 @@ def _fail_opening(state: LifecycleState, event: StepFailed) -> Transition:
         )
         return _next_undo(_moved(state, transition=undone))
 
-    reached = opening.at + 1 if event.took_effect else opening.at
+    # The failing step is undone, too: a pass of callbacks may have had an effect, and so may a
+    # step that died half-way; undoing one without an effect does nothing.
+    return _begin_undo(state, event.errors[0], opening.at + 1)
+
+
+def _begin_undo(state: LifecycleState, error: BaseException, reached: int) -> Transition:
+    opening = _opening(state.standing)
     undoing = tuple(entry.step for entry in reversed(opening.plan[:reached]))
-    failed = evolve(opening, failure=event.errors[0], undoing=undoing)
-    return _next_undo(_moved(state, transition=failed))
+    return _next_undo(_moved(state, transition=evolve(opening, failure=error, undoing=undoing)))
 
 
 def _next_undo(state: LifecycleState) -> Transition:
     opening = _opening(state.standing)
     if opening.undoing:
         return state, Undo(opening.undoing[0])
+
+    if not opening.is_released:
+        return _moved(state, transition=evolve(opening, is_released=True)), Release()
 
     assert opening.failure is not None
     effect = OpenFailed(opening.failure, opening.undo_failures)
@@ -302,7 +308,7 @@ def _advance_closing(state: LifecycleState, _: StepSucceeded) -> Transition:
 def _fail_closing(state: LifecycleState, event: StepFailed) -> Transition:
     closing = _closing(state.standing)
     errors = tuple(e if isinstance(e, Exception) else interrupted(e) for e in event.errors)
-    if closing.on_error is OnError.STOP:
+    if closing.on_error is OnError.STOP and closing.at < len(closing.plan):
         return _moved(state, phase=closing.before, transition=None), CloseStopped(errors[0])
 
     failures = (*closing.failures, *errors)
@@ -310,8 +316,12 @@ def _fail_closing(state: LifecycleState, event: StepFailed) -> Transition:
 
 
 def _next_stop(state: LifecycleState, closing: Closing) -> Transition:
+    moved = _moved(state, transition=closing)
     if closing.at < len(closing.plan):
-        return _moved(state, transition=closing), Stop(closing.plan[closing.at], closing.on_error)
+        return moved, Stop(closing.plan[closing.at], closing.on_error, state.standing.serial)
+
+    if closing.at == len(closing.plan):
+        return moved, Release()
 
     down = evolve(
         state.standing, phase=Phase.DOWN, running=None, is_finalized=True, transition=None
@@ -326,19 +336,26 @@ def _withdraw(state: LifecycleState, event: Withdrawn) -> Transition:
     decision = event.decision
     standing = state.standing
     match decision:
-        case Joined() if standing.phase is Phase.UP and (state.ref_count > 1 or event.may_close):
-            return _release(state, ReleaseRequested(OnError.CONTINUE))
-        case Counted() if standing.phase is Phase.UP:
+        case Joined(epoch=standing.epoch) if standing.phase is Phase.UP:
+            return _give_back(state, may_close=event.may_close)
+        case Counted(epoch=standing.epoch) if standing.phase is Phase.UP:
             return LifecycleState(state.ref_count + 1, standing), NothingToDo()
-        case Read():
+        case Admitted(epoch=standing.epoch):
+            return _end_late_call(state, event)
+        case Read(serial=standing.serial):
             return _moved(state, phase=Phase.DOWN, transition=None), NothingToDo()
-        case Stop():
+        case Stop(serial=standing.serial):
             before = _closing(standing).before
             return _moved(state, phase=before, transition=None), NothingToDo()
-        case Joined() | Counted() | ReadFirst() | Refused() | NothingToDo() | Quiet() | Wait():
+        case _:  # nothing was decided, or somebody has ended that opening since
             return state, NothingToDo()
-        case _ as unreachable:
-            assert_never(unreachable)
+
+
+def _give_back(state: LifecycleState, *, may_close: bool) -> Transition:
+    if state.ref_count == 1 and not may_close:
+        return state, NothingToDo()
+
+    return _release(state, ReleaseRequested(OnError.CONTINUE))
 
 
 def _abandon_opening(state: LifecycleState, event: Abandoned) -> Transition:
@@ -348,10 +365,8 @@ def _abandon_opening(state: LifecycleState, event: Abandoned) -> Transition:
 
 def _abandon_closing(state: LifecycleState, event: Abandoned) -> Transition:
     closing = _closing(state.standing)
-    end = evolve(
-        closing, at=len(closing.plan), failures=(*closing.failures, lost_loop(event.error))
-    )
-    return _next_stop(state, end)
+    failures = (*closing.failures, lost_loop(event.error))
+    return _next_stop(state, evolve(closing, at=len(closing.plan) + 1, failures=failures))
 
 
 def _fork(state: LifecycleState, event: Forked) -> Transition:
@@ -359,7 +374,9 @@ def _fork(state: LifecycleState, event: Forked) -> Transition:
     if standing.phase is Phase.FORKED or (standing.phase is Phase.DOWN and standing.epoch == 0):
         return state, NothingToDo()
 
-    forked = evolve(standing, phase=Phase.FORKED, transition=None, parent_pid=event.parent_pid)
+    forked = evolve(
+        standing, phase=Phase.FORKED, transition=None, late_calls=0, parent_pid=event.parent_pid
+    )
     return LifecycleState(0, forked), NothingToDo()
 
 
@@ -403,6 +420,11 @@ TABLE: dict[tuple[type[Event], Phase], Handler] = {
     (QuietRequested, Phase.UP): _quiet,
     (QuietRequested, Phase.CLOSING): _wait,
     (QuietRequested, Phase.FORKED): _refuse_forked,
+    (LateCallRequested, Phase.DOWN): _quiet,
+    (LateCallRequested, Phase.OPENING): _wait,
+    (LateCallRequested, Phase.UP): _admit,
+    (LateCallRequested, Phase.CLOSING): _wait,
+    (LateCallRequested, Phase.FORKED): _refuse_forked,
     (ConfigRead, Phase.OPENING): _judge_config,
     (StepSucceeded, Phase.OPENING): _advance_opening,
     (StepFailed, Phase.OPENING): _fail_opening,
@@ -411,5 +433,6 @@ TABLE: dict[tuple[type[Event], Phase], Handler] = {
     (Abandoned, Phase.OPENING): _abandon_opening,
     (Abandoned, Phase.CLOSING): _abandon_closing,
     **{(Withdrawn, phase): _withdraw for phase in Phase},
+    **{(LateCallEnded, phase): _end_late_call for phase in Phase},
     **{(Forked, phase): _fork for phase in Phase},
 }

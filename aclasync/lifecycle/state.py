@@ -103,6 +103,8 @@ class Opening:
     undoing: tuple[InitStep, ...] = ()
     failure: BaseException | None = None
     undo_failures: tuple[BaseException, ...] = ()
+    #: The device has been let go of, which is the last thing undone.
+    is_released: bool = False
 
 
 @final
@@ -133,6 +135,10 @@ class Standing:
     #: The reference's flag: finalize has succeeded and no init since.
     is_finalized: bool = False
     transition: Opening | Closing | None = None
+    #: Counts the transitions, so that whoever ran an abandoned one can't touch a later one.
+    serial: int = 0
+    #: Late callbacks under way; the runtime stays up until they are over.
+    late_calls: int = 0
     parent_pid: int = 0
 
 

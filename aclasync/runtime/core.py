@@ -6,6 +6,7 @@ Takes no decisions and has no opinions: the policy comes with each request.
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 import warnings
 from collections.abc import Callable
@@ -16,9 +17,9 @@ from aclasync.codes import AclCode
 from aclasync.config import AclConfig, ConfigText, Resolution, resolve_config
 from aclasync.errors import (
     AclError,
-    BackendError,
     ConfigError,
     ConfigMismatchError,
+    FeatureUnsupportedError,
     NotInitializedError,
 )
 from aclasync.lifecycle.events import (
@@ -40,7 +41,7 @@ from aclasync.lifecycle.events import (
     Stop,
 )
 from aclasync.lifecycle.flush import NOTHING_TO_FLUSH, FlushReport
-from aclasync.lifecycle.machine import initial_state
+from aclasync.lifecycle.machine import initial_state, refusal_of_forked_child
 from aclasync.lifecycle.sequence import InitStep
 from aclasync.lifecycle.state import Content, OnError
 from aclasync.product import Product
@@ -74,7 +75,7 @@ class Core:
         self._product = product
         self._callback_timeout_s = callback_timeout_s
         self._open_backend = open_backend
-        self._opened_at = ""
+        self._opened_at: traceback.StackSummary | None = None
         self.error_text: ErrorText = ErrorText()
         #: What the running init opened.
         self.span: Span | None = None
@@ -93,17 +94,28 @@ class Core:
     async def init(self, request: InitRequest) -> InitOutcome:
         """Initialise or join, under the request's policy."""
         refuse_inside_callback(self, "aclInit")
-        try:
-            return await self._init(request)
-        except AclError as exc:
-            self.error_text.record(str(exc))
-            raise
+        return await self._init(request)
 
     async def finalize(self, on_error: OnError) -> FlushReport:
         """End the runtime, whatever the count."""
         refuse_inside_callback(self, "aclFinalize")
         decision = await self._ask(FinalizeRequested(on_error))
         return await self._close(decision) if isinstance(decision, Stop) else NOTHING_TO_FLUSH
+
+    async def finalize_reference(self, on_error: OnError) -> int:
+        """Give back a reference that no session holds.
+
+        Raises:
+          FeatureUnsupportedError: the product counts with finalize alone.
+        """
+        if not self.gate.state.standing.rules.has_callbacks:
+            raise FeatureUnsupportedError(
+                AclCode.FEATURE_UNSUPPORTED,
+                "aclFinalizeReference",
+                "IPV350 has no such call; pair every init with one finalize there",
+            )
+
+        return await self.release(on_error)
 
     async def release(
         self,
@@ -135,6 +147,9 @@ class Core:
           NotInitializedError: the runtime is down (100001).
         """
         if self.span is None:
+            if (forked := refusal_of_forked_child(self.gate.state)) is not None:
+                raise forked
+
             raise NotInitializedError(
                 AclCode.UNINITIALIZE, function, "the runtime is down; open a session first"
             )
@@ -152,11 +167,15 @@ class Core:
         """Start over in a forked child, or refuse everything there if the parent had begun."""
         self.gate.reset_after_fork(parent_pid)
         self.registry.reset_after_fork()
+        self.error_text.reset_after_fork()
         self.span = None
 
     def left_open_at(self) -> str | None:
         """Where the runtime was opened, if it is up."""
-        return None if self.span is None else self._opened_at
+        if self.span is None or self._opened_at is None:
+            return None
+
+        return "".join(reversed(self._opened_at.format()))
 
     def abandon(self) -> None:
         """Let go of the device without a finalize; for tests, which throw the runtime away."""
@@ -175,7 +194,7 @@ class Core:
                 return await self._join(request, decision)
 
             if isinstance(decision, Read):
-                return await self._open(request, source)
+                return await self._open(request, decision, source)
 
             assert isinstance(decision, ReadFirst)
             content, resolution = await self._read(request, source)
@@ -183,7 +202,9 @@ class Core:
             if unreadable is not None:
                 raise unreadable
 
-    async def _open(self, request: InitRequest, source: ConfigText | str) -> InitOutcome:
+    async def _open(
+        self, request: InitRequest, read: Read, source: ConfigText | str
+    ) -> InitOutcome:
         span: Span | None = None
         outcome: ConfigRead | StepFailed
         try:
@@ -193,7 +214,9 @@ class Core:
         except BaseException as exc:  # noqa: BLE001  # raised again by run_opening
             outcome = StepFailed((exc,))
 
-        opened_at = "".join(traceback.format_stack(limit=12))
+        opened_at = traceback.StackSummary.extract(
+            traceback.walk_stack(None), limit=20, lookup_lines=False
+        )
 
         def publish(effect: Effect) -> None:
             if isinstance(effect, Opened):
@@ -202,27 +225,26 @@ class Core:
                 self._opened_at = opened_at
 
         try:
-            epoch = await run_opening(self.gate, span, outcome, publish)
+            epoch = await run_opening(self.gate, read, span, outcome, publish)
         except AclError as exc:
-            flattens = self._product_for(request).rules.flattens_init_failure
-            if not flattens or exc.code is AclCode.INTERNAL_ERROR:
-                raise
+            if self._product_for(request).rules.flattens_init_failure:
+                exc.code = AclCode.INTERNAL_ERROR
 
-            raise BackendError(AclCode.INTERNAL_ERROR, "aclInit", str(exc)) from exc
+            raise
 
-        return InitOutcome(AclCode.SUCCESS, False, 1, True, epoch)
+        return InitOutcome(
+            code=AclCode.SUCCESS, is_repeat=False, ref_count=1, config_applied=True, epoch=epoch
+        )
 
     async def _join(self, request: InitRequest, joined: Joined) -> InitOutcome:
-        ref_count, standing = self.gate.state
         try:
             self._check_same_device(request)
             if joined.warns:
-                running = standing.running
                 warnings.warn(
-                    f"joined a runtime that runs with {running.name if running else 'nothing'}; "
-                    "the configuration given here has no effect",
+                    "joined a runtime that runs with another configuration; the one given here "
+                    "has no effect",
                     ConfigIgnoredWarning,
-                    stacklevel=5,
+                    stacklevel=_levels_above_us(),
                 )
         except BaseException:
             effect = self.gate.withdraw(joined)
@@ -232,7 +254,13 @@ class Core:
             raise
 
         code = AclCode.REPEAT_INITIALIZE if joined.is_repeat else AclCode.SUCCESS
-        return InitOutcome(code, True, ref_count, joined.config_applied, standing.epoch)
+        return InitOutcome(
+            code=code,
+            is_repeat=True,
+            ref_count=joined.ref_count,
+            config_applied=joined.config_applied,
+            epoch=joined.epoch,
+        )
 
     async def _close(self, first: Stop, *, expects_cancel: bool = False) -> FlushReport:
         span = self._moving = self.span or self._span_of_nothing()
@@ -243,25 +271,17 @@ class Core:
                 self.span = None
                 self.running_config = None
 
-        try:
-            await run_uninterrupted(
-                lambda: run_closing(self.gate, span, first, publish),
-                on_cancel=span.cut_flush,
-                expects_cancel=expects_cancel,
-            )
-        except AclError as exc:
-            self.error_text.record(str(exc))
-            raise
-
+        await run_uninterrupted(
+            lambda: run_closing(self.gate, first, span, publish),
+            on_cancel=span.cut_flush,
+            expects_cancel=expects_cancel,
+        )
         return span.flush_report
 
-    def _let_go(self) -> None:
-        """Drop what an abandoned transition held, without waiting."""
-        if self._moving is not None:
-            self._moving.drop()
-
-        self.span = None
-        self.running_config = None
+    def _let_go(self) -> Callable[[], None]:
+        """Take away what an abandoned transition held; return what drops it, without waiting."""
+        moving, self._moving, self.span, self.running_config = self._moving, None, None, None
+        return moving.drop if moving is not None else lambda: None
 
     async def _close_last(self, first: Stop) -> None:
         """Finalize for a caller who was cancelled with the last reference in its hand."""
@@ -270,7 +290,6 @@ class Core:
     async def _ask(self, request: Request) -> Decision:
         decision = await self.gate.request(request)
         if isinstance(decision, Refused):
-            self.error_text.record(str(decision.error))
             raise decision.error
 
         return decision
@@ -284,7 +303,9 @@ class Core:
     # What a span begins with
 
     def _product_for(self, request: InitRequest) -> Product:
-        return request.product or self._product or Product.ATLAS_A2
+        config = request.config
+        resolved_for = config.product if isinstance(config, Resolution) else None
+        return request.product or resolved_for or self._product or Product.ATLAS_A2
 
     def _span_for(self, request: InitRequest, resolution: Resolution) -> Span:
         environment = resolution.effective.environment
@@ -315,7 +336,10 @@ class Core:
         return self._span_for(request, resolution)
 
     def _check_same_device(self, request: InitRequest) -> None:
-        span = self.open_span("aclInit")
+        span = self.span
+        if span is None:  # swept away since, which its exit will say
+            return
+
         product = span.resolution.product
         backend = span.backend.name if span.backend is not None else self._backend_name
         if request.product not in (None, product) or request.backend not in ("auto", backend):
@@ -348,3 +372,15 @@ def _faults_of(resolution: Resolution) -> dict[InitStep, Exception]:
 
 def _unchanging(config: ConfigSource) -> object:
     return config if isinstance(config, (AclConfig, Resolution, bytes)) else None
+
+
+def _levels_above_us() -> int:
+    """How far up the stack the first frame outside of this package is, for a warning."""
+    package = os.path.dirname(os.path.dirname(__file__))  # noqa: PTH120
+    frame = sys._getframe(1)  # noqa: SLF001  # what warnings itself counts
+    level = 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame = frame.f_back
+        level += 1
+
+    return level

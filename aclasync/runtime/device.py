@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from os import PathLike
 from pathlib import Path
@@ -17,8 +18,9 @@ from aclasync.backends.base import (
     TensorSpec,
 )
 from aclasync.codes import AclCode
-from aclasync.errors import DeviceError
+from aclasync.errors import DeviceError, ForkedRuntimeError
 
+from .errtext import ErrorText
 from .hop import OwnedThread
 from .uninterrupted import run_uninterrupted
 
@@ -65,9 +67,11 @@ class Opening(Generic[C]):
 class Device:
     """An open device. Its calls run one after another on a thread of its own."""
 
-    def __init__(self, handle: DeviceHandle, thread: OwnedThread) -> None:
+    def __init__(self, handle: DeviceHandle, thread: OwnedThread, error_text: ErrorText) -> None:
         self._handle = handle
         self._thread = thread
+        self._error_text = error_text
+        self._pid = os.getpid()
         self._models: list[Model] = []
         self._is_closed = False
 
@@ -97,8 +101,9 @@ class Device:
           DeviceError: the device is closed (107002).
         Cancellation: drops a call that has not begun; one that runs is waited for.
         """
-        self._check_open("run")
-        return await self._thread.call(function, *args)
+        with self._error_text.recording():
+            self._check_open("run")
+            return await self._thread.call(function, *args)
 
     def write_log(self, level: LogLevel, text: str) -> None:
         """Write one line into the device's log; never waits, and any thread may call it.
@@ -144,10 +149,12 @@ class Device:
         await run_uninterrupted(self._close)
 
     async def _load(self, path: Path) -> Model:
-        self._check_open("load_model")
-        handle = await self._thread.call(
-            self._handle.load_model, path, release=lambda handle: handle.close()
-        )
+        with self._error_text.recording():
+            self._check_open("load_model")
+            handle = await self._thread.call(
+                self._handle.load_model, path, release=lambda handle: handle.close()
+            )
+
         model = Model(handle, self, path, self._unload)
         self._models.append(model)
         return model
@@ -166,6 +173,14 @@ class Device:
             self._thread.close()
 
     def _check_open(self, function: str) -> None:
+        if os.getpid() != self._pid:
+            raise ForkedRuntimeError(
+                AclCode.INTERNAL_ERROR,
+                function,
+                f"device {self.device_id} was opened by process {self._pid}, of which this is a "
+                'fork: start workers with the "spawn" start method',
+            )
+
         if self._is_closed:
             raise DeviceError(
                 AclCode.RT_CONTEXT_NULL,
@@ -236,7 +251,7 @@ class Model:
         await run_uninterrupted(lambda: self._unload(self, self._handle))
 
 
-async def open_device(backend: Backend, device_id: int) -> Device:
+async def open_device(backend: Backend, device_id: int, error_text: ErrorText) -> Device:
     """Open a device of `backend` on a new thread, which then owns its context.
 
     Raises:
@@ -251,4 +266,4 @@ async def open_device(backend: Backend, device_id: int) -> Device:
         thread.close()
         raise
 
-    return Device(handle, thread)
+    return Device(handle, thread, error_text)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, final
 
 import anyio
+
+from aclasync.errors import AclError
 
 # One list keeps that many texts, as in the reference.
 _MOST = 1000
@@ -41,6 +45,19 @@ class ErrorText:
         with self._lock:
             if text not in texts and len(texts) < _MOST:
                 texts.append(text)
+
+    @contextmanager
+    def recording(self) -> Iterator[None]:
+        """Record what the block raises, if it is an `AclError`, and let it go on."""
+        try:
+            yield
+        except AclError as exc:
+            self.record(str(exc))
+            raise
+
+    def reset_after_fork(self) -> None:
+        """Forget a lock that the parent may have held."""
+        self._lock = threading.Lock()
 
     def take(self) -> str | None:
         """Return the newest text and those before it, and forget them; None if there is none."""

@@ -10,7 +10,7 @@ from typing import final
 
 import anyio
 
-from aclasync.backends.base import Backend, LogTally
+from aclasync.backends.base import Backend
 from aclasync.lifecycle.flush import FlushOutcome, FlushReport
 
 from .loops import Wakeup
@@ -51,22 +51,14 @@ class Flush:
         """End the wait now."""
         self._end(FlushOutcome.SKIPPED)
 
-    async def run(self, backend: Backend) -> FlushReport:
-        """Wait for the log of every device that was opened; return what became of it."""
+    async def run(self, backend: Backend) -> tuple[FlushOutcome, float]:
+        """Wait for the log of every device that was opened; return how it ended, and the seconds.
+
+        The log goes on afterwards, so that a finalize that stops at a later step has lost nothing.
+        """
         began = time.monotonic()
         outcome = await self._wait(backend)
-        elapsed = time.monotonic() - began
-        tally = await _end_drain(backend)
-        if tally.left:
-            where = ", ".join(map(str, tally.spools)) or "no spool file"
-            _log.warning(
-                "device log flush %s after %.3f s: %d lines were not delivered, see %s",
-                outcome.value, elapsed, tally.left, where,
-            )  # fmt: skip
-
-        return FlushReport(
-            outcome, tally.delivered, tally.left, elapsed, self._timeout_s, tally.spools
-        )
+        return outcome, time.monotonic() - began
 
     async def _wait(self, backend: Backend) -> FlushOutcome:
         if self._timeout_s <= 0:
@@ -95,9 +87,24 @@ class Flush:
         self._wakeup.wake()
 
 
-async def _end_drain(backend: Backend) -> LogTally:
+async def end_log(
+    backend: Backend, outcome: FlushOutcome, elapsed_s: float, timeout_s: float
+) -> FlushReport:
+    """End the device's log, spool what was not delivered, and report."""
     # Joining its thread and writing what is left to a file is no work for the loop's thread.
     if backend.has_logs:
-        return await anyio.to_thread.run_sync(backend.end_drain)
+        tally = await anyio.to_thread.run_sync(backend.end_drain)
+    else:
+        tally = backend.end_drain()
 
-    return backend.end_drain()
+    if tally.left:
+        where = ", ".join(map(str, tally.spools)) or "no spool file"
+        _log.warning(
+            "device log flush %s after %.3f s: %d lines were not delivered, see %s",
+            outcome.value,
+            elapsed_s,
+            tally.left,
+            where,
+        )
+
+    return FlushReport(outcome, tally.delivered, tally.left, elapsed_s, timeout_s, tally.spools)

@@ -22,15 +22,16 @@ from aclasync.lifecycle.events import (
     Effect,
     Forked,
     Joined,
+    LateCallEnded,
     NothingToDo,
     Outcome,
-    Read,
     Request,
     Stop,
     Wait,
     Withdrawn,
 )
-from aclasync.lifecycle.machine import nested_entry, nested_exit, step
+from aclasync.lifecycle.machine import step
+from aclasync.lifecycle.nested import nested_entry, nested_exit
 from aclasync.lifecycle.state import LifecycleState
 
 from .loops import HomeLoop, Wakeup
@@ -49,14 +50,15 @@ class Gate:
         state: LifecycleState,
         *,
         close_last: Callable[[Stop], Awaitable[object]],
-        let_go: Callable[[], None],
+        let_go: Callable[[], Callable[[], None]],
     ) -> None:
         """Begin in a state.
 
         Args:
           state: where to begin.
           close_last: runs a finalize for a caller who was cancelled as the last holder.
-          let_go: told that the transition under way was abandoned with its event loop.
+          let_go: takes away, under the lock, what an abandoned transition held, and returns what
+            drops it, to be called outside.
         """
         self._state = state
         self._close_last = close_last
@@ -119,28 +121,59 @@ class Gate:
         assert waiter.decision is not None
         return waiter.decision
 
-    def feed(self, outcome: Outcome, publish: Callable[[Effect], None]) -> Effect:
-        """Report what became of an order; return the next.
+    def feed(self, serial: int, outcome: Outcome, publish: Callable[[Effect], None]) -> Effect:
+        """Report what became of an order of that transition; return the next order.
 
         `publish` is called under the lock with the effect that ends the transition, before
         anybody else can see the new state.
+
+        Raises:
+          RuntimeError: the transition was abandoned meanwhile, with its event loop.
         """
         with self._lock:
-            self._state, effect = step(self._state, outcome)
-            if self._state.standing.transition is None:
-                self._owner = None
+            if self._state.standing.serial != serial or self._state.standing.transition is None:
+                raise RuntimeError("this init or finalize was abandoned with its event loop")
+
+            state, effect = step(self._state, outcome)
+            self._commit(state)
+            if state.standing.transition is None:
                 publish(effect)
 
         self._serve()
         return effect
 
-    def withdraw(self, decision: Decision) -> Effect:
-        """Take back a decision that its caller can't act upon."""
+    def tell(self, event: LateCallEnded) -> None:
+        """Report what is no outcome of a transition."""
         with self._lock:
-            self._state, effect = step(self._state, Withdrawn(decision))
+            state, _ = step(self._state, event)
+            self._commit(state)
+
+        self._serve()
+
+    def withdraw(self, decision: Decision) -> Effect:
+        """Take back a decision that its caller, who is in this loop, can't act upon."""
+        home = HomeLoop()
+        with self._lock:
+            state, effect = step(self._state, Withdrawn(decision))
+            self._commit(state, home)
 
         self._serve()
         return effect
+
+    def abandon(self, serial: int, error: BaseException) -> None:
+        """End a transition without its owner: nothing can be awaited there any more."""
+        with self._lock:
+            standing = self._state.standing
+            if standing.serial != serial or standing.transition is None:
+                return
+
+            state, _ = step(self._state, Abandoned(error))
+            self._commit(state)
+            drop = self._let_go()
+
+        _log.error("the event loop was closed in the middle of an init or finalize")
+        drop()
+        self._serve()
 
     def reset_after_fork(self, parent_pid: int) -> None:
         """Forget the parent's waiters and lock; this child starts over or refuses everything."""
@@ -150,15 +183,22 @@ class Gate:
         self.waiting = 0
         self._state, _ = step(self._state, Forked(parent_pid))
 
+    def _commit(self, state: LifecycleState, home: HomeLoop | None = None) -> None:
+        """Make `state` the state; `home` is where the transition runs that it may begin."""
+        is_under_way = state.standing.transition is not None
+        begins = is_under_way and state.standing.serial != self._state.standing.serial
+        if begins or not is_under_way:
+            self._owner = home if begins else None
+
+        self._state = state
+
     def _decide_now(self, request: Request, waiter: _Waiter | None = None) -> Decision | None:
+        home = waiter.wakeup.home if waiter is not None else HomeLoop()
         with self._lock:
             if not self._queue:
                 state, decision = step(self._state, request)
                 if not isinstance(decision, Wait):
-                    if isinstance(decision, (Read, Stop)):
-                        self._owner = HomeLoop()
-
-                    self._state = state
+                    self._commit(state, home)
                     return decision  # type: ignore[return-value]  # requests get decisions only
 
             if waiter is not None:
@@ -183,38 +223,21 @@ class Gate:
                 if isinstance(decision, Wait):
                     return
 
-                if isinstance(decision, (Read, Stop)):
-                    self._owner = waiter.wakeup.home
-
-                self._state = state
+                self._commit(state, waiter.wakeup.home)
                 waiter.decision = decision  # type: ignore[assignment]  # as above
                 self._drop_first()
 
             if not waiter.wakeup.wake():
                 self._withdraw(waiter, may_close=False)
 
-    def abandon(self, error: BaseException) -> None:
-        """End the transition under way without its owner: nothing can be awaited there any more."""
-        with self._lock:
-            self._owner = None
-            self._state, _ = step(self._state, Abandoned(error))
-            self._let_go()
-
-        _log.error("the event loop was closed in the middle of an init or finalize")
-        self._serve()
-
     def _free_from_lost_owner(self) -> None:
         # Its task may never be collected: anyio keeps tasks with open scopes alive.
-        owner = self._owner
-        if owner is None or not owner.is_closed():
-            return
-
         with self._lock:
-            is_first_to_see = self._owner is owner
-            self._owner = None if is_first_to_see else self._owner
+            is_lost = self._owner is not None and self._owner.is_closed()
+            serial = self._state.standing.serial
 
-        if is_first_to_see:
-            self.abandon(RuntimeError("event loop is closed"))
+        if is_lost:
+            self.abandon(serial, RuntimeError("event loop is closed"))
 
     def _drop_first(self) -> None:
         if not self._queue.popleft().has_gone:
@@ -228,8 +251,8 @@ class Gate:
                 return NothingToDo()
 
             count = self._state.ref_count
-            event = Withdrawn(waiter.decision, may_close)
-            self._state, effect = step(self._state, event)
+            state, effect = step(self._state, Withdrawn(waiter.decision, may_close))
+            self._commit(state, waiter.wakeup.home)
             is_kept = not may_close and isinstance(waiter.decision, Joined)
             is_kept = is_kept and self._state.ref_count == count
 

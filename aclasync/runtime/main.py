@@ -56,7 +56,7 @@ async def _guarded(main: Callable[[*Args], Awaitable[T]], args: tuple[*Args]) ->
             with guard.scope:
                 try:
                     results.append(await main(*args))
-                except Exception as exc:  # noqa: BLE001  # raised below, out of the task group
+                except (Exception, KeyboardInterrupt, SystemExit) as exc:  # noqa: BLE001  # raised below
                     failures.append(exc)
 
             tasks.cancel_scope.cancel()
@@ -113,4 +113,5 @@ class _Handlers:
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            # None stands for a handler that was not installed from Python, and can't be again.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)

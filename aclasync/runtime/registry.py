@@ -10,8 +10,16 @@ from typing import Any, final
 from aclasync.codes import AclCode
 from aclasync.errors import AclError, FeatureUnsupportedError
 from aclasync.lifecycle.callbacks import Callback, CallbackKind, CallbackTable
-from aclasync.lifecycle.events import Quiet, QuietRequested, Refused
-from aclasync.lifecycle.machine import is_up
+from aclasync.lifecycle.events import (
+    Admitted,
+    Decision,
+    LateCallEnded,
+    LateCallRequested,
+    QuietRequested,
+    Refused,
+    Request,
+)
+from aclasync.lifecycle.nested import is_up
 from aclasync.lifecycle.state import Policy
 
 from .gate import Gate
@@ -82,30 +90,45 @@ class Registry:
         """Forget a lock that the parent may have held."""
         self._lock = threading.Lock()
 
-    async def _settle(self, function: str) -> bool:
-        """Wait until no transition is under way; return whether the runtime is up.
-
-        Inside a callback there is always one, and it waits for the caller.
-        """
+    async def _settle(self, function: str) -> None:
+        """Wait until no transition is under way, unless it is one that waits for this callback."""
         if not self._gate.state.standing.rules.has_callbacks:
             raise FeatureUnsupportedError(
                 AclCode.FEATURE_UNSUPPORTED, function, "IPV350 has no lifecycle callbacks"
             )
 
-        if running_callback(self._owner) is not None:
-            return is_up(self._gate.state)
+        if running_callback(self._owner) is None:
+            await self._ask(QuietRequested())
 
-        decision = await self._gate.request(QuietRequested())
+    async def _ask(self, request: Request) -> Decision:
+        decision = await self._gate.request(request)
         if isinstance(decision, Refused):
             raise decision.error
 
-        return isinstance(decision, Quiet) and decision.is_up
+        return decision
 
     async def _call_late(self, callback: Callback, policy: Policy) -> None:
-        """Call an init callback that came after its pass, if the runtime is up."""
-        is_running = await self._settle("aclInitCallbackRegister")
+        """Call an init callback that came after its pass, if the runtime is up.
+
+        It stays up for as long as the call takes: whoever wants to end it waits.
+        """
+        if running_callback(self._owner) is not None:
+            if is_up(self._gate.state):  # from inside another late call, which holds it up
+                await self._call(callback, policy)
+
+            return
+
+        if not isinstance(await self._ask(LateCallRequested()), Admitted):
+            return
+
+        try:
+            await self._call(callback, policy)
+        finally:
+            self._gate.tell(LateCallEnded())
+
+    async def _call(self, callback: Callback, policy: Policy) -> None:
         span = self._span()
-        if not is_running or span is None or callback.serial in span.notified:
+        if span is None or callback.serial in span.notified:
             return
 
         try:

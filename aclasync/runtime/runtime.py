@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any, final
 
 from aclasync.backends.base import Backend
 from aclasync.backends.choose import open_backend
-from aclasync.codes import AclCode
-from aclasync.errors import FeatureUnsupportedError
 from aclasync.lifecycle.callbacks import CallbackKind
 from aclasync.lifecycle.flush import FlushReport
-from aclasync.lifecycle.state import SAFE, OnError, OnMismatch, Policy
+from aclasync.lifecycle.state import SAFE, OnError
 from aclasync.product import Product
 
 from .core import Core
@@ -22,9 +19,9 @@ from .values import (
     BackendName,
     ErrorName,
     InitOutcome,
-    InitRequest,
     MismatchName,
     RuntimeStatistics,
+    checked_request,
 )
 
 
@@ -91,11 +88,17 @@ class Runtime:
           AclError: a step or a callback failed; what had been done is undone.
         Cancellation: safe at every point; what had been done is undone, the count is as before.
         """
-        check_timeout(flush_timeout)
-        policy = SAFE if on_mismatch == "error" else Policy(on_mismatch=OnMismatch(on_mismatch))
-        return await self.core.init(
-            InitRequest(config, product, backend, policy, strict, env, flush_timeout)
+        request = checked_request(
+            config,
+            product=product,
+            backend=backend,
+            on_mismatch=on_mismatch,
+            strict=strict,
+            env=env,
+            flush_timeout=flush_timeout,
         )
+        with self.core.error_text.recording():
+            return await self.core.init(request)
 
     async def finalize(self, *, on_error: ErrorName = "continue") -> FlushReport:
         """End the runtime for everybody, whatever the count; prefer `finalize_reference`.
@@ -109,7 +112,8 @@ class Runtime:
           FinalizeError: the runtime is down, but these steps failed on the way.
         Cancellation: cuts the wait for the device's log short; the sequence runs to its end.
         """
-        return await self.core.finalize(OnError(on_error))
+        with self.core.error_text.recording():
+            return await self.core.finalize(OnError(on_error))
 
     async def finalize_reference(self, *, on_error: ErrorName = "continue") -> int:
         """Give one reference back and return how many are left; the last one ends the runtime.
@@ -120,14 +124,8 @@ class Runtime:
           FeatureUnsupportedError: the product is IPV350, where `finalize` counts.
         Cancellation: as `finalize`.
         """
-        if not self.core.gate.state.standing.rules.has_callbacks:
-            raise FeatureUnsupportedError(
-                AclCode.FEATURE_UNSUPPORTED,
-                "aclFinalizeReference",
-                "IPV350 has no such call; pair every init with one finalize there",
-            )
-
-        return await self.core.release(OnError(on_error))
+        with self.core.error_text.recording():
+            return await self.core.finalize_reference(OnError(on_error))
 
     def skip_flush(self) -> bool:
         """End a running wait for the device's log, from any thread; return whether there was one.
@@ -185,14 +183,15 @@ class Runtime:
           CallbackSlotTakenError: the type has one (500000).
           CallbackError: `function` can't be called (100000), or failed when called at once.
         """
-        await self.core.registry.register(
-            CallbackKind.INIT,
-            callback_type,
-            function,
-            user_data,
-            in_thread=in_thread,
-            policy=SAFE,
-        )
+        with self.core.error_text.recording():
+            await self.core.registry.register(
+                CallbackKind.INIT,
+                callback_type,
+                function,
+                user_data,
+                in_thread=in_thread,
+                policy=SAFE,
+            )
 
     async def unregister_init_callback(
         self, callback_type: int, function: Callable[..., Any] | None
@@ -202,7 +201,8 @@ class Runtime:
         Raises:
           CallbackError: there is none (500000), or `function` is None (100000).
         """
-        await self.core.registry.unregister(CallbackKind.INIT, callback_type, function)
+        with self.core.error_text.recording():
+            await self.core.registry.unregister(CallbackKind.INIT, callback_type, function)
 
     async def register_finalize_callback(
         self,
@@ -216,14 +216,15 @@ class Runtime:
 
         Arguments and errors are those of `register_init_callback`.
         """
-        await self.core.registry.register(
-            CallbackKind.FINALIZE,
-            callback_type,
-            function,
-            user_data,
-            in_thread=in_thread,
-            policy=SAFE,
-        )
+        with self.core.error_text.recording():
+            await self.core.registry.register(
+                CallbackKind.FINALIZE,
+                callback_type,
+                function,
+                user_data,
+                in_thread=in_thread,
+                policy=SAFE,
+            )
 
     async def unregister_finalize_callback(
         self, callback_type: int, function: Callable[..., Any] | None
@@ -233,7 +234,8 @@ class Runtime:
         Raises:
           CallbackError: there is none (500000), or `function` is None (100000).
         """
-        await self.core.registry.unregister(CallbackKind.FINALIZE, callback_type, function)
+        with self.core.error_text.recording():
+            await self.core.registry.unregister(CallbackKind.FINALIZE, callback_type, function)
 
     async def register_context(
         self, callback_type: int, factory: Callable[..., Any], user_data: Any = None
@@ -248,17 +250,8 @@ class Runtime:
           CallbackSlotTakenError: the type has an init or a finalize callback (500000).
           CallbackError: `factory` can't be called (100000), or failed when entered at once.
         """
-        await self.core.registry.register_context(callback_type, factory, user_data, SAFE)
-
-
-def check_timeout(flush_timeout: float | None) -> None:
-    """Refuse a flush timeout that is no number of seconds.
-
-    Raises:
-      ValueError: it is negative, infinite or NaN.
-    """
-    if flush_timeout is not None and not 0 <= flush_timeout < math.inf:
-        raise ValueError(f"flush_timeout must be seconds, 0 or more, not {flush_timeout!r}")
+        with self.core.error_text.recording():
+            await self.core.registry.register_context(callback_type, factory, user_data, SAFE)
 
 
 _default_lock = threading.Lock()

@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from types import TracebackType
 from typing import Self, final
 
 import anyio
+from attrs import evolve
 
 from aclasync.codes import AclCode
 from aclasync.config import AclConfig, Resolution
 from aclasync.errors import FinalizeError, NotInitializedError, RepeatFinalizeError
 from aclasync.lifecycle.flush import FlushReport
-from aclasync.lifecycle.state import SAFE, OnError, OnMismatch, Policy
+from aclasync.lifecycle.state import OnError
 from aclasync.product import Product
 
+from .core import Core
 from .device import Device, Opening, open_device
 from .invoke import refuse_inside_callback, running_run
 from .reading import ConfigSource
-from .runtime import Runtime, check_timeout, default_runtime
+from .runtime import Runtime, default_runtime
 from .span import Span
 from .uninterrupted import run_uninterrupted
-from .values import BackendName, InitRequest, MismatchName
+from .values import BackendName, InitRequest, MismatchName, checked_request
 
 _log = logging.getLogger("aclasync.lifecycle")
 
@@ -78,11 +80,16 @@ def acl_session(
     ):
         return AclSession(config, _PLAIN)
 
-    check_timeout(flush_timeout)
-    policy = SAFE if on_mismatch == "error" else Policy(on_mismatch=OnMismatch(on_mismatch))
-    return AclSession(
-        config, InitRequest(None, product, backend, policy, strict, env, flush_timeout)
+    request = checked_request(
+        None,
+        product=product,
+        backend=backend,
+        on_mismatch=on_mismatch,
+        strict=strict,
+        env=env,
+        flush_timeout=flush_timeout,
     )
+    return AclSession(config, request)
 
 
 @final
@@ -153,44 +160,56 @@ class AclSession:
 
     @property
     def runtime(self) -> Runtime:
-        """The runtime behind this session."""
+        """The runtime behind this session.
+
+        Raises:
+          NotInitializedError: it has not been entered yet; so does everything below (100001).
+        """
+        if not self._epoch:
+            raise NotInitializedError(
+                AclCode.UNINITIALIZE,
+                "acl_session",
+                "this session is not open yet; enter it with `async with`",
+            )
+
         return self._runtime
 
     @property
     def ref_count(self) -> int:
         """References to the runtime at this moment, all holders counted."""
-        return self._runtime.core.gate.state.ref_count
+        return self.runtime.core.gate.state.ref_count
 
     @property
     def config(self) -> AclConfig | None:
-        """The configuration in force, whoever brought it; None before init and after finalize."""
-        span = self._runtime.core.span
+        """The configuration in force, whoever brought it; None after finalize."""
+        span = self.runtime.core.span
         return span.resolution.config if span is not None else None
 
     @property
     def resolution(self) -> Resolution:
         """Every value in force with its origin, and all findings."""
-        return self._runtime.core.open_span("resolution").resolution
+        return self.runtime.core.open_span("resolution").resolution
 
     @property
     def product(self) -> Product:
         """The product the runtime is up on."""
-        return self._runtime.core.product()
+        return self.runtime.core.product()
 
     @property
     def backend_name(self) -> str | None:
         """`embedded` or `cann`; None after finalize."""
-        return self._runtime.statistics().backend
+        return self.runtime.statistics().backend
 
     @property
     def joined(self) -> bool:
         """Whether somebody else had initialised ACL first."""
+        self.runtime  # noqa: B018  # refuses a session that is not open yet
         return not self._is_first
 
     @property
     def flush_report(self) -> FlushReport | None:
         """What became of the device's log, if leaving this session ended the runtime."""
-        return self._flush_report
+        return self._flush_report if self._epoch else None
 
     def open_device(self, device_id: int | None = None) -> Opening[Device]:
         """Open a device: `await` it, or hold it with `async with`; the session closes what is left.
@@ -212,18 +231,10 @@ class AclSession:
         return f"<AclSession of {self._runtime!r}{', joined' if self.joined else ''}>"
 
     async def _enter(self, runtime: Runtime) -> None:
-        request = self._request
-        outcome = await runtime.core.init(
-            InitRequest(
-                self._config,
-                request.product,
-                request.backend,
-                request.policy,
-                request.strict,
-                request.env,
-                request.flush_timeout,
-            )
-        )
+        request = evolve(self._request, config=self._config)
+        with runtime.core.error_text.recording():
+            outcome = await runtime.core.init(request)
+
         self._epoch = outcome.epoch
         self._is_first = not outcome.is_repeat
         self.config_applied = outcome.config_applied
@@ -231,18 +242,14 @@ class AclSession:
         self._flush_report = None
 
     async def _leave(self, epoch: int, exc: BaseException | None) -> None:
-        if epoch == _LEFT:
-            raise RepeatFinalizeError(
-                AclCode.REPEAT_FINALIZE, "acl_session", "this session has been left before"
-            )
-
         exit_ = _Exit(epoch)
         try:
-            await run_uninterrupted(
-                lambda: self._close(exit_),
-                on_cancel=exit_.cut_flush,
-                expects_cancel=isinstance(exc, anyio.get_cancelled_exc_class()),
-            )
+            with self._runtime.core.error_text.recording():
+                await run_uninterrupted(
+                    lambda: self._close(exit_),
+                    on_cancel=exit_.cut_flush,
+                    expects_cancel=isinstance(exc, anyio.get_cancelled_exc_class()),
+                )
         except Exception as failure:
             if exc is None:
                 raise
@@ -254,26 +261,32 @@ class AclSession:
                 self._flush_report = exit_.span.flush_report
 
     async def _close(self, exit_: _Exit) -> None:
+        if exit_.epoch == _LEFT:
+            raise RepeatFinalizeError(
+                AclCode.REPEAT_FINALIZE, "acl_session", "this session has been left before"
+            )
+
         failures: list[Exception] = []
         devices, self._devices = self._devices or (), None
         for device in reversed(devices):
-            try:
-                await device.aclose()
-            except Exception as failure:  # noqa: BLE001  # raised below, once all are closed
-                failures.append(failure)
+            failures += await _failures_of(device.aclose())
 
-        try:
-            await self._runtime.core.release(
-                OnError.CONTINUE, exit_.epoch, on_close=exit_.close_span
-            )
-        except FinalizeError as failure:
-            raise FinalizeError(failure.function, (*failures, *failure.exceptions)) from failure
+        release = self._runtime.core.release(
+            OnError.CONTINUE, exit_.epoch, on_close=exit_.close_span
+        )
+        failures += await _failures_of(release)
+        if len(failures) == 1:
+            raise failures[0]
 
         if failures:
-            raise FinalizeError("aclrtResetDevice", failures)
+            raise FinalizeError("acl_session", failures)
 
     async def _open_device(self, device_id: int | None) -> Device:
-        core = self._runtime.core
+        core = self.runtime.core
+        with core.error_text.recording():
+            return await self._opened_device(core, device_id)
+
+    async def _opened_device(self, core: Core, device_id: int | None) -> Device:
         span = core.open_span("aclrtSetDevice")
         if core.gate.state.standing.epoch != self._epoch or span.backend is None:
             raise NotInitializedError(
@@ -283,7 +296,7 @@ class AclSession:
         if device_id is None:
             device_id = span.resolution.effective.default_device.value or 0
 
-        device = await open_device(span.backend, device_id)
+        device = await open_device(span.backend, device_id, core.error_text)
         if self._devices is None:
             self._devices = []
 
@@ -309,3 +322,12 @@ class _Exit:
         self._is_cut = True
         if self.span is not None:
             self.span.cut_flush()
+
+
+async def _failures_of(call: Awaitable[object]) -> list[Exception]:
+    try:
+        await call
+    except Exception as failure:  # noqa: BLE001  # raised by the caller, once all is closed
+        return [failure]
+
+    return []

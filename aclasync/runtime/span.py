@@ -19,12 +19,12 @@ from aclasync.config import Resolution
 from aclasync.errors import AclError, BackendError, CallbackError
 from aclasync.lifecycle.callbacks import Callback, CallbackKind, CallbackTable
 from aclasync.lifecycle.events import Start, Stop
-from aclasync.lifecycle.flush import NOTHING_TO_FLUSH, FlushReport
+from aclasync.lifecycle.flush import NOTHING_TO_FLUSH, FlushOutcome, FlushReport
 from aclasync.lifecycle.sequence import INIT_ORDER, CallbackType, FinalizeStep, InitStep
 from aclasync.lifecycle.state import OnError
 
 from .errtext import ErrorText
-from .flush import Flush, Missing, warn_if_variable_changed
+from .flush import Flush, Missing, end_log, warn_if_variable_changed
 from .hop import OwnedThread
 from .invoke import check_status, invoke
 from .uninterrupted import run_uninterrupted
@@ -56,6 +56,8 @@ class Span:
     #: Serials of the init callbacks that were called.
     notified: set[int] = field(factory=set)
     _flush: Flush | None = None
+    #: How the wait for the log ended, and how many seconds it took.
+    _waited: tuple[FlushOutcome, float] = (FlushOutcome.DRAINED, 0.0)
     _is_flush_cut: bool = False
     _thread: OwnedThread | None = None
     #: Contexts that were entered, by the serial of their registration, oldest first.
@@ -116,13 +118,18 @@ class Span:
         self._is_flush_cut = True
         self.skip_flush()
 
-    async def close(self) -> None:
-        """Let go of the backend; the span is not used again."""
-        if self.backend is not None:
-            await self._call_backend(self.backend.close)
-
-        if self._thread is not None:
-            self._thread.close()
+    async def release(self) -> None:
+        """End the log and let go of the device; the span is not used again."""
+        try:
+            if self.backend is not None:
+                outcome, elapsed_s = self._waited
+                self.flush_report = await end_log(
+                    self.backend, outcome, elapsed_s, self.flush_timeout_s
+                )
+                await self._call_backend(self.backend.close)
+        finally:
+            if self._thread is not None:
+                self._thread.close()
 
     def drop(self) -> None:
         """Let go of the backend without waiting; contexts that were entered stay so."""
@@ -237,7 +244,7 @@ class Span:
             self._flush.skip()
 
         try:
-            self.flush_report = await self._flush.run(self.backend)
+            self._waited = await self._flush.run(self.backend)
         finally:
             self._flush = None
 

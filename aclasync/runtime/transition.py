@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
-from aclasync.errors import AclError, FinalizeError
+from aclasync.errors import FinalizeError
 from aclasync.lifecycle.events import (
     Closed,
     CloseStopped,
@@ -14,6 +14,8 @@ from aclasync.lifecycle.events import (
     Opened,
     OpenFailed,
     Outcome,
+    Read,
+    Release,
     Start,
     StepFailed,
     StepSucceeded,
@@ -32,28 +34,26 @@ Publish = Callable[[Effect], None]
 
 
 async def run_opening(
-    gate: Gate, span: Span | None, outcome: ConfigRead | StepFailed, publish: Publish
+    gate: Gate, read: Read, span: Span | None, outcome: ConfigRead | StepFailed, publish: Publish
 ) -> int:
     """Go through the init sequence after the config was read; return the new epoch.
 
     Raises:
       BaseException: what a step raised, after everything done before it has been undone.
     """
-    effect = gate.feed(outcome, publish)
-    if span is None:
-        assert isinstance(effect, OpenFailed)
-        raise effect.error
-
+    serial = read.serial
     try:
+        effect = gate.feed(serial, outcome, publish)
         while isinstance(effect, Start):
-            effect = gate.feed(await _start(span, effect), publish)
+            assert span is not None
+            effect = gate.feed(serial, await _done(span.start, effect), publish)
 
         if isinstance(effect, Opened):
             return effect.epoch
 
-        failed = await run_uninterrupted(lambda: _undo(gate, span, effect, publish))
+        failed = await run_uninterrupted(lambda: _undo(gate, serial, span, effect, publish))
     except GeneratorExit as exc:
-        gate.abandon(exc)
+        gate.abandon(serial, exc)
         raise
 
     for undo_failure in failed.undo_failures:
@@ -63,66 +63,65 @@ async def run_opening(
     raise failed.error
 
 
-async def run_closing(gate: Gate, span: Span, first: Stop, publish: Publish) -> None:
+async def run_closing(gate: Gate, first: Stop, span: Span, publish: Publish) -> None:
     """Go through the finalize sequence.
 
     Raises:
       FinalizeError: the runtime is down, but these steps failed.
       Exception: the step that stopped the sequence; the runtime is as it was.
-      BaseException: a callback raised KeyboardInterrupt, SystemExit or a cancellation of its own.
+      BaseException: a callback raised KeyboardInterrupt or SystemExit; the sequence ended first.
     """
     effect: Effect = first
     interrupts: list[BaseException] = []
     try:
-        while isinstance(effect, Stop):
-            failures = await span.stop(effect)
-            interrupts += (f for f in failures if not isinstance(f, Exception))
-            outcome: Outcome = StepFailed(failures) if failures else StepSucceeded()
-            effect = gate.feed(outcome, publish)
+        while isinstance(effect, (Stop, Release)):
+            if isinstance(effect, Stop):
+                failures = await span.stop(effect)
+                outcome: Outcome = StepFailed(failures) if failures else StepSucceeded()
+                interrupts += (f for f in failures if not isinstance(f, Exception))
+            else:
+                outcome = await _done(span.release)
+
+            effect = gate.feed(first.serial, outcome, publish)
     except GeneratorExit as exc:
-        gate.abandon(exc)
+        gate.abandon(first.serial, exc)
         raise
 
     if isinstance(effect, CloseStopped):
         raise interrupts[0] if interrupts else effect.error
 
     assert isinstance(effect, Closed)
-    await span.close()
     if effect.failures:
         failed = FinalizeError("aclFinalize", effect.failures)
-        if interrupts:  # a KeyboardInterrupt or SystemExit of a callback's: now it may go on
+        if interrupts:  # now it may go on
             raise interrupts[0] from failed
 
         raise failed
 
 
-async def _start(span: Span, order: Start) -> Outcome:
-    try:
-        await span.start(order)
-    except AclError as exc:
-        # A step of the backend's that fails has had no effect; a pass of callbacks may have.
-        return StepFailed((exc,), took_effect=order.entry.notifies is not None)
-    except GeneratorExit:
-        raise
-    except BaseException as exc:  # noqa: BLE001  # raised again once everything is undone
-        return StepFailed((exc,), took_effect=True)
-
-    return StepSucceeded()
-
-
-async def _undo(gate: Gate, span: Span, effect: Effect, publish: Publish) -> OpenFailed:
-    while isinstance(effect, Undo):
-        try:
-            await span.undo(effect.step)
-        except GeneratorExit:
-            raise
-        except BaseException as exc:  # noqa: BLE001  # becomes a note on the failure undone for
-            outcome: Outcome = StepFailed((exc,))
+async def _undo(
+    gate: Gate, serial: int, span: Span | None, effect: Effect, publish: Publish
+) -> OpenFailed:
+    while isinstance(effect, (Undo, Release)):
+        if span is None:  # nothing was begun
+            outcome: Outcome = StepSucceeded()
+        elif isinstance(effect, Undo):
+            outcome = await _done(span.undo, effect.step)
         else:
-            outcome = StepSucceeded()
+            outcome = await _done(span.release)
 
-        effect = gate.feed(outcome, publish)
+        effect = gate.feed(serial, outcome, publish)
 
     assert isinstance(effect, OpenFailed)
-    await span.close()
     return effect
+
+
+async def _done(perform: Callable[..., Awaitable[None]], *args: object) -> Outcome:
+    try:
+        await perform(*args)
+    except GeneratorExit:
+        raise
+    except BaseException as exc:  # noqa: BLE001  # raised again when the machine says so
+        return StepFailed((exc,))
+
+    return StepSucceeded()

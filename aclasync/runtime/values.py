@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, final
+from typing import Literal, TypeAlias, final, get_args
 
 from attrs import frozen
 
@@ -11,7 +12,7 @@ from aclasync.codes import AclCode
 from aclasync.config import AclConfig
 from aclasync.lifecycle.callbacks import Callback
 from aclasync.lifecycle.flush import FlushReport
-from aclasync.lifecycle.state import SAFE, Phase, Policy
+from aclasync.lifecycle.state import SAFE, OnMismatch, Phase, Policy
 from aclasync.product import Product
 
 from .reading import ConfigSource
@@ -26,7 +27,7 @@ class ConfigIgnoredWarning(UserWarning):
 
 
 @final
-@frozen
+@frozen(kw_only=True)
 class InitOutcome:
     """What an init did; `code` is SUCCESS for the first, REPEAT_INITIALIZE for those after it."""
 
@@ -64,7 +65,7 @@ class RuntimeStatistics:
 
 
 @final
-@frozen
+@frozen(kw_only=True)
 class InitRequest:
     """How an init is asked for; the defaults are those of `acl_session`."""
 
@@ -75,3 +76,51 @@ class InitRequest:
     strict: bool = False
     env: Mapping[str, str] | None = None
     flush_timeout: float | None = None
+
+
+def checked_request(
+    config: ConfigSource,
+    *,
+    product: Product | None,
+    backend: BackendName,
+    on_mismatch: MismatchName,
+    strict: bool,
+    env: Mapping[str, str] | None,
+    flush_timeout: float | None,
+) -> InitRequest:
+    """Return what an init asks for, once its arguments are of the right kind.
+
+    Raises:
+      TypeError: an argument is of another type.
+      ValueError: it is of the right type and none of the allowed values.
+    """
+    given: object = product
+    if given is not None and not isinstance(given, Product):
+        raise TypeError(f"product must be a Product, such as Product.ATLAS_A2, not {product!r}")
+
+    for name, value, allowed in (
+        ("backend", backend, get_args(BackendName)),
+        ("on_mismatch", on_mismatch, get_args(MismatchName)),
+    ):
+        if value not in allowed:
+            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+    if env is not None and not all(isinstance(value, str) for value in env.values()):
+        raise TypeError(f"env must map names to strings, not {dict(env)!r}")
+
+    if flush_timeout is not None:
+        if type(flush_timeout) not in (int, float):
+            raise TypeError(f"flush_timeout must be seconds, not {flush_timeout!r}")
+
+        if not 0 <= flush_timeout < math.inf:
+            raise ValueError(f"flush_timeout must be seconds, 0 or more, not {flush_timeout!r}")
+
+    return InitRequest(
+        config=config,
+        product=product,
+        backend=backend,
+        policy=SAFE if on_mismatch == "error" else Policy(on_mismatch=OnMismatch(on_mismatch)),
+        strict=strict,
+        env=env,
+        flush_timeout=flush_timeout,
+    )

@@ -15,6 +15,7 @@ from aclasync.errors import (
 )
 from aclasync.lifecycle.events import (
     Abandoned,
+    Admitted,
     Closed,
     CloseStopped,
     ConfigRead,
@@ -23,6 +24,8 @@ from aclasync.lifecycle.events import (
     Forked,
     InitRequested,
     Joined,
+    LateCallEnded,
+    LateCallRequested,
     NothingToDo,
     Opened,
     OpenFailed,
@@ -40,7 +43,8 @@ from aclasync.lifecycle.events import (
     Wait,
     Withdrawn,
 )
-from aclasync.lifecycle.machine import TABLE, is_up, nested_entry, nested_exit, step
+from aclasync.lifecycle.machine import TABLE, refusal_of_forked_child, step
+from aclasync.lifecycle.nested import is_up, nested_entry, nested_exit
 from aclasync.lifecycle.sequence import FINALIZE_ORDER, INIT_ORDER, InitStep
 from aclasync.lifecycle.state import (
     FAITHFUL,
@@ -58,11 +62,16 @@ from .walk import FILE_A, FILE_B, PAIRED, RULES, Walk
 
 CONTINUE, STOP = OnError.CONTINUE, OnError.STOP
 RELEASE = ReleaseRequested(CONTINUE)
+LATE = LateCallRequested()
 FINALIZE = FinalizeRequested(CONTINUE)
 
 INIT_WITH_CONFIG = [e.step.value for e in INIT_ORDER[2:]]
 INIT_WITHOUT_CONFIG = [e.step.value for e in INIT_ORDER[2:] if not e.needs_config]
+JOINED = Joined(True, config_applied=True, epoch=1, ref_count=2)
+IGNORED = Joined(True, config_applied=False, epoch=1, ref_count=2)
 FINALIZE_STEPS = [e.step.value for e in FINALIZE_ORDER]
+TO_THE_END = [*FINALIZE_STEPS, "release"]
+NOTHING_DONE = ["release"]
 
 
 def test_first_init_with_a_config_runs_the_whole_sequence() -> None:
@@ -100,7 +109,7 @@ def test_repeated_init_counts_and_reads_nothing() -> None:
     walk.init()
     walk.taken()
 
-    assert walk.init() == Joined(is_repeat=True, config_applied=True)
+    assert walk.init() == JOINED
     assert (walk.count, walk.orders) == (2, [])
 
 
@@ -111,7 +120,7 @@ def test_release_of_one_of_many_only_counts() -> None:
     walk.init()
     walk.taken()
 
-    assert walk.ask(RELEASE) == Counted(1)
+    assert walk.ask(RELEASE) == Counted(1, epoch=1)
     assert walk.orders == []
 
 
@@ -123,7 +132,7 @@ def test_last_release_and_finalize_run_the_whole_sequence(request_) -> None:
     walk.taken()
 
     assert walk.ask(request_) == Closed(())
-    assert walk.orders == FINALIZE_STEPS
+    assert walk.orders == TO_THE_END
     assert walk.count == 0
 
 
@@ -155,7 +164,7 @@ def test_finalize_before_any_init_runs_once() -> None:
     walk = Walk()
 
     assert walk.ask(FINALIZE) == Closed(())
-    assert walk.orders == FINALIZE_STEPS
+    assert walk.orders == TO_THE_END
     refused = walk.ask(FINALIZE)
     assert isinstance(refused, Refused)
     assert refused.error.code == AclCode.REPEAT_FINALIZE
@@ -174,7 +183,7 @@ def test_failed_init_after_a_finalize_leaves_the_flag() -> None:
 
 @pytest.mark.parametrize("failing", INIT_WITH_CONFIG)
 def test_failing_init_step_undoes_what_was_done_in_reverse(failing: str) -> None:
-    """A backend's failing step had no effect itself; a pass of callbacks may have had."""
+    """The failing one included: a pass of callbacks, or a step that died half-way, had effects."""
     walk = Walk()
 
     effect = walk.init(FILE_A, fails=[failing])
@@ -182,10 +191,11 @@ def test_failing_init_step_undoes_what_was_done_in_reverse(failing: str) -> None
     assert isinstance(effect, OpenFailed)
     assert str(effect.error) == failing
     reached = INIT_WITH_CONFIG.index(failing)
-    undone = INIT_WITH_CONFIG[: reached + failing.isupper()]
+    undone = INIT_WITH_CONFIG[: reached + 1]
     assert walk.orders == [
         *INIT_WITH_CONFIG[: reached + 1],
         *(f"undo {name}" for name in reversed(undone)),
+        "release",
     ]
     assert (walk.count, walk.state.standing.phase) == (0, Phase.DOWN)
     assert walk.state.standing.pinned is None
@@ -200,7 +210,7 @@ def test_failing_undo_does_not_keep_the_others_from_running() -> None:
     assert isinstance(effect, OpenFailed)
     assert str(effect.error) == "DVPP"
     assert [str(e) for e in effect.undo_failures] == ["undo MODEL", "undo device_log"]
-    assert walk.orders[-1] == "undo err_msg_mode"
+    assert walk.orders[-2:] == ["undo err_msg_mode", "release"]
 
 
 @pytest.mark.parametrize("failing", FINALIZE_STEPS)
@@ -214,7 +224,7 @@ def test_failing_finalize_step_does_not_wedge_the_safe_policy(failing: str) -> N
 
     assert isinstance(effect, Closed)
     assert [str(e) for e in effect.failures] == [failing]
-    assert walk.orders == FINALIZE_STEPS
+    assert walk.orders == TO_THE_END
     assert (walk.count, walk.state.standing.is_finalized) == (0, True)
 
 
@@ -233,7 +243,7 @@ def test_failing_finalize_step_stops_the_faithful_policy(failing: str) -> None:
     assert walk.taken() == FINALIZE_STEPS[: FINALIZE_STEPS.index(failing) + 1]
     assert (walk.count, walk.state.standing.phase) == (2, Phase.UP)
     assert walk.ask(FinalizeRequested(STOP)) == Closed(())
-    assert walk.orders == FINALIZE_STEPS
+    assert walk.orders == TO_THE_END
 
 
 def test_finalize_that_stops_before_any_init_leaves_the_runtime_down() -> None:
@@ -294,7 +304,7 @@ def test_content_of_the_first_success_is_pinned_for_life() -> None:
     assert effect.error.code == 100000
     assert FILE_A.name in str(effect.error)
     assert FILE_B.name in str(effect.error)
-    assert walk.orders == []
+    assert walk.orders == NOTHING_DONE
 
 
 def test_same_content_under_another_path_is_the_same() -> None:
@@ -329,9 +339,15 @@ def test_other_content_while_up_is_refused_and_takes_no_reference() -> None:
 @pytest.mark.parametrize(
     ("policy", "joined"),
     [
-        (Policy(on_mismatch=OnMismatch.WARN), Joined(True, config_applied=False, warns=True)),
-        (Policy(on_mismatch=OnMismatch.IGNORE), Joined(True, config_applied=False)),
-        (FAITHFUL, Joined(True, config_applied=False)),
+        (
+            Policy(on_mismatch=OnMismatch.WARN),
+            IGNORED._replace(warns=True),
+        ),
+        (
+            Policy(on_mismatch=OnMismatch.IGNORE),
+            IGNORED,
+        ),
+        (FAITHFUL, IGNORED),
     ],
 )
 def test_other_content_while_up_may_join(policy: Policy, joined: Joined) -> None:
@@ -348,17 +364,23 @@ def test_none_joins_whatever_runs() -> None:
     walk = Walk()
     walk.init(FILE_A)
 
-    assert walk.init(None) == Joined(is_repeat=True, config_applied=True)
+    assert walk.init(None) == JOINED
 
 
 @pytest.mark.parametrize(
     ("asked", "effect"),
     [
-        (Content("/etc/a.json", None, stamp=1), Joined(True, config_applied=True)),
-        (Content("/link.json", None, stamp=1), Joined(True, config_applied=True)),
+        (
+            Content("/etc/a.json", None, stamp=1),
+            JOINED,
+        ),
+        (
+            Content("/link.json", None, stamp=1),
+            JOINED,
+        ),
         (Content("/etc/a.json", None, stamp=2), ReadFirst()),
         (Content("/other.json", None, stamp=2), ReadFirst()),
-        (Content("/etc/a.json", None), Joined(True, config_applied=True)),
+        (Content("/etc/a.json", None), JOINED),
         (Content("/other.json", None), ReadFirst()),
     ],
 )
@@ -376,9 +398,7 @@ def test_unread_file_joins_under_the_faithful_policy() -> None:
     walk = Walk()
     walk.init(FILE_A)
 
-    assert walk.send(InitRequested(Content("/missing", None), FAITHFUL, RULES)) == Joined(
-        True, config_applied=False
-    )
+    assert walk.send(InitRequested(Content("/missing", None), FAITHFUL, RULES)) == IGNORED
 
 
 def test_safe_policy_validates_the_whole_config_first() -> None:
@@ -390,7 +410,7 @@ def test_safe_policy_validates_the_whole_config_first() -> None:
     effect = walk.init(FILE_A, config=ConfigRead(FILE_A, True, invalid, faults))
 
     assert effect == OpenFailed(invalid)
-    assert walk.orders == []
+    assert walk.orders == NOTHING_DONE
 
 
 def test_faithful_policy_meets_a_fault_at_its_step() -> None:
@@ -426,7 +446,7 @@ def test_failure_while_reading_leaves_the_runtime_down() -> None:
     effect = walk.init(FILE_A, config=failure)
 
     assert effect == OpenFailed(failure.errors[0])
-    assert (walk.orders, walk.state.standing.phase) == ([], Phase.DOWN)
+    assert (walk.orders, walk.state.standing.phase) == (NOTHING_DONE, Phase.DOWN)
 
 
 # Waiting, withdrawing, forking
@@ -466,7 +486,7 @@ def test_withdrawn_join_gives_its_reference_back() -> None:
     walk.init()
     joined = walk.init()
 
-    assert walk.send(Withdrawn(joined)) == Counted(1)
+    assert walk.send(Withdrawn(joined)) == Counted(1, epoch=1)
 
 
 def test_withdrawn_join_that_is_the_last_one_begins_a_finalize() -> None:
@@ -476,7 +496,7 @@ def test_withdrawn_join_that_is_the_last_one_begins_a_finalize() -> None:
     joined = walk.init()
     walk.ask(RELEASE)
 
-    assert walk.send(Withdrawn(joined)) == Stop(FINALIZE_ORDER[0], CONTINUE)
+    assert walk.send(Withdrawn(joined)) == Stop(FINALIZE_ORDER[0], CONTINUE, serial=2)
 
 
 def test_withdrawn_join_is_kept_when_nobody_could_close() -> None:
@@ -630,8 +650,8 @@ def test_ipv350_counts_with_success() -> None:
     walk = Walk(PAIRED)
     walk.init(FILE_A)
 
-    assert walk.init(FILE_B) == Joined(is_repeat=False, config_applied=False)
-    assert walk.init(FILE_A) == Joined(is_repeat=False, config_applied=True)
+    assert walk.init(FILE_B) == Joined(False, config_applied=False, epoch=1, ref_count=2)
+    assert walk.init(FILE_A) == Joined(False, config_applied=True, epoch=1, ref_count=3)
     assert walk.count == 3
 
 
@@ -642,10 +662,10 @@ def test_ipv350_finalize_counts_down() -> None:
     walk.init()
     walk.taken()
 
-    assert walk.ask(FINALIZE) == Counted(1)
+    assert walk.ask(FINALIZE) == Counted(1, epoch=1)
     assert walk.taken() == []
     assert walk.ask(FINALIZE) == Closed(())
-    assert walk.orders == FINALIZE_STEPS
+    assert walk.orders == TO_THE_END
 
 
 def test_ipv350_surplus_finalize_does_nothing() -> None:
@@ -673,7 +693,13 @@ def test_ipv350_pins_nothing() -> None:
 
 def test_every_request_has_an_answer_in_every_phase() -> None:
     """Nobody's call can find the table empty."""
-    for request_type in (InitRequested, ReleaseRequested, FinalizeRequested, QuietRequested):
+    for request_type in (
+        InitRequested,
+        ReleaseRequested,
+        FinalizeRequested,
+        QuietRequested,
+        LateCallRequested,
+    ):
         for phase in Phase:
             assert (request_type, phase) in TABLE
 
@@ -693,6 +719,71 @@ def test_no_content_is_the_empty_text() -> None:
     empty_file = Content("/empty.json", b"")
     assert empty_file.is_same_as(NO_CONTENT)
     assert not FILE_B.is_same_as(NO_CONTENT)
+
+
+def test_failing_release_is_one_of_the_failures() -> None:
+    """The device could not be let go of; the runtime is down all the same."""
+    walk = Walk()
+    walk.init()
+    for request_ in (RELEASE, FinalizeRequested(STOP)):
+        effect = walk.ask(request_, fails=["release"])
+        assert isinstance(effect, Closed)
+        assert [str(e) for e in effect.failures] == ["release"]
+        assert walk.state.standing.phase is Phase.DOWN
+        walk.init()
+
+    failed = Walk().init(fails=["DVPP", "release"])
+    assert isinstance(failed, OpenFailed)
+    assert [str(e) for e in failed.undo_failures] == ["release"]
+
+
+def test_decision_of_an_earlier_opening_is_withdrawn_without_effect() -> None:
+    """Somebody's finalize swept it away; what is up now belongs to others."""
+    for take in (lambda w: w.init(), lambda w: w.ask(RELEASE), lambda w: w.send(LATE)):
+        walk = Walk()
+        walk.init()
+        walk.init()
+        decision = take(walk)
+        walk.send(LateCallEnded()) if isinstance(decision, Admitted) else None
+        walk.ask(FINALIZE)
+        walk.init()
+        walk.init()
+        before = walk.state
+
+        assert isinstance(walk.send(Withdrawn(decision)), NothingToDo)
+        assert walk.state == before
+
+
+def test_late_callback_holds_the_runtime_up() -> None:
+    """Whoever wants to end it waits; entering and leaving among others goes on."""
+    walk = Walk()
+    walk.init()
+    assert walk.send(LATE) == Admitted(epoch=1)
+    walk.init()
+    assert walk.ask(RELEASE) == Counted(1, epoch=1)
+    assert isinstance(walk.send(RELEASE), Wait)
+    assert isinstance(walk.send(FINALIZE), Wait)
+    walk.send(LateCallEnded())
+    assert walk.ask(FINALIZE) == Closed(())
+
+
+def test_late_callback_is_not_admitted_while_down() -> None:
+    """It will be called by the next init."""
+    walk = Walk()
+    assert walk.send(LATE) == Quiet(is_up=False)
+    walk.init()
+    admitted = walk.send(LATE)
+    walk.send(Withdrawn(admitted))
+    assert walk.ask(RELEASE) == Closed(())
+
+
+def test_forked_child_has_one_refusal_for_everything() -> None:
+    """Also for what is no lifecycle call."""
+    walk = Walk()
+    assert refusal_of_forked_child(walk.state) is None
+    walk.init()
+    walk.send(Forked(4711))
+    assert isinstance(refusal_of_forked_child(walk.state), ForkedRuntimeError)
 
 
 def test_effects_compare_by_value() -> None:

@@ -10,6 +10,7 @@ from aclasync.lifecycle.events import (
     InitRequested,
     Outcome,
     Read,
+    Release,
     Request,
     Start,
     StepFailed,
@@ -51,8 +52,17 @@ class Walk:
         outcome: Callable[[str], Outcome] | None = None,
     ) -> Effect:
         """Make a request and run the transition it begins to its end."""
+        return self.ask_on(self.send(request), config, fails, outcome)
+
+    def ask_on(
+        self,
+        effect: Effect,
+        config: ConfigRead | StepFailed | None = None,
+        fails: Iterable[str] = (),
+        outcome: Callable[[str], Outcome] | None = None,
+    ) -> Effect:
+        """Run the transition that an effect begins to its end."""
         failing = set(fails)
-        effect = self.send(request)
         while True:
             match effect:
                 case Read():
@@ -60,11 +70,12 @@ class Walk:
                     continue
                 case Start(entry):
                     name = f"{entry.step}"
-                    took_effect = entry.notifies is not None
                 case Stop(entry):
-                    name, took_effect = f"{entry.step}", False
+                    name = f"{entry.step}"
                 case Undo(undone):
-                    name, took_effect = f"undo {undone}", False
+                    name = f"undo {undone}"
+                case Release():
+                    name = "release"
                 case _:
                     return effect
 
@@ -72,7 +83,7 @@ class Walk:
             if outcome is not None:
                 effect = self.send(outcome(name))
             elif name in failing:
-                effect = self.send(StepFailed((ValueError(name),), took_effect=took_effect))
+                effect = self.send(StepFailed((ValueError(name),)))
             else:
                 effect = self.send(StepSucceeded())
 

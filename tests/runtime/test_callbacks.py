@@ -589,3 +589,29 @@ def test_finalize_callback_that_awaits_a_cancelled_task_fails_alone() -> None:
 
     with fresh_runtime() as runtime:
         asyncio.run(main(runtime))
+
+
+async def test_finalize_waits_for_a_late_callback(runtime: Runtime) -> None:
+    """A context that is being entered is exited by it, not forgotten."""
+    events: list[str] = []
+    entering, may_enter = anyio.Event(), anyio.Event()
+
+    @asynccontextmanager
+    async def slow(*_: object):
+        entering.set()
+        await may_enter.wait()
+        events.append("entered")
+        yield
+        events.append("exited")
+
+    await runtime.init()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(runtime.register_context, MODEL, slow)
+        await entering.wait()
+        tasks.start_soon(runtime.finalize)
+        await anyio.wait_all_tasks_blocked()
+        assert runtime.statistics().ref_count == 1
+        may_enter.set()
+
+    assert events == ["entered", "exited"]
+    assert runtime.statistics().ref_count == 0

@@ -88,3 +88,27 @@ def test_texts_of_two_threads_stay_apart(runtime: Runtime) -> None:
 
     anyio.run(main)
     assert seen == [None]
+
+
+async def test_every_edge_records(runtime: Runtime, tmp_path: Path) -> None:
+    """Devices, models, registration and leaving; once each."""
+    calls = {
+        "no such device": lambda: session.open_device(7)._open_it(),
+        "can't read the model": lambda: device.load_model(tmp_path / "x.onnx")._open_it(),
+        "must be a function": lambda: runtime.register_init_callback(0, None),
+        "is not registered": lambda: runtime.unregister_finalize_callback(0, print),
+        "returned 7": lambda: runtime.register_init_callback(CallbackType.RETR, lambda *_: 7),
+    }
+    async with acl_session() as session, session.open_device() as device:
+        for call in calls.values():
+            with pytest.raises(AclError) as caught:
+                await call()
+
+            assert await get_recent_err_msg() == str(caught.value)
+
+    await runtime.register_finalize_callback(0, lambda _: 8)
+    with pytest.raises(AclError):
+        async with acl_session():
+            pass
+
+    assert "returned 8" in str(await get_recent_err_msg())

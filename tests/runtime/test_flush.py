@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from aclasync import FlushOutcome, FlushReport, LogLevel, Runtime, acl_session
+from aclasync import AclError, FlushOutcome, FlushReport, LogLevel, Runtime, acl_session
 from aclasync.testing import fresh_runtime
 
 FOREVER = 3600.0
@@ -226,3 +226,23 @@ async def test_no_task_or_thread_is_left_after_a_skipped_flush() -> None:
             pass
 
         assert runtime.statistics().waiting == 0
+
+
+async def test_finalize_that_stops_leaves_the_log_alive(log_folder: Path) -> None:
+    """Lines written before the retry are delivered, too."""
+    fails = [7, 0]
+    with fresh_runtime() as runtime:
+        await runtime.register_finalize_callback(0, lambda _: fails.pop(0))
+        async with acl_session(flush_timeout=FOREVER) as session:
+            device = await session.open_device()
+            device.write_log(LogLevel.ERROR, "first")
+            with pytest.raises(AclError):
+                await runtime.finalize(on_error="stop")
+
+            device.write_log(LogLevel.ERROR, "second")
+
+        report = session.flush_report
+
+    assert report is not None
+    assert (report.outcome, report.delivered, report.left) == (FlushOutcome.DRAINED, 2, 0)
+    assert "second" in text_below(log_folder / "debug")

@@ -402,6 +402,25 @@ def outcome(main) -> list[BaseException]:
     return []
 
 
+def test_device_in_a_forked_child_is_refused(tmp_path, monkeypatch) -> None:
+    """Its thread did not come along."""
+    monkeypatch.setenv("ASCEND_PROCESS_LOG_PATH", str(tmp_path))
+    with fresh_runtime():
+
+        async def main() -> None:
+            async with acl_session({}) as session, session.open_device() as device:
+
+                def check() -> None:
+                    calls = (device.run(print), session.open_device(0)._open_it())
+                    for call in calls:
+                        with pytest.raises(ForkedRuntimeError, match="spawn"):
+                            call.send(None)
+
+                assert in_child(check) == 0
+
+        asyncio.run(main())
+
+
 def test_fork_before_any_init_leaves_the_child_free() -> None:
     """A runtime that was never initialised works in the child, with a lock of its own."""
     with fresh_runtime() as runtime:
@@ -504,5 +523,14 @@ def test_run_returns_and_raises_like_anyio() -> None:
         raise AclError(7, "x", "y")
 
     assert aclasync.run(answers, 7) == 7
+
+    async def exits() -> None:
+        sys.exit(3)
+
     with pytest.raises(AclError):
         aclasync.run(fails)
+
+    with pytest.raises(SystemExit) as caught:
+        aclasync.run(exits)
+
+    assert caught.value.code == 3
