@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
@@ -121,6 +120,8 @@ def _look_for_embedded() -> Candidate:
 
 
 def _version(package: str) -> str | None:
+    from importlib import metadata  # noqa: PLC0415  # a fifth of the import of a session
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

@@ -39,7 +39,7 @@ class ConfigText:
     raw: bytes = b""
     #: False for None and for an empty path: the steps that need a configuration are left out.
     is_given: bool = True
-    #: Findings point to lines only in a text that somebody can open.
+    #: Findings point to lines only in a text that somebody wrote.
     is_file: bool = False
     fault: ReadFault | None = None
     fault_detail: str = ""
