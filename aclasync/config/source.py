@@ -68,7 +68,7 @@ def canonical_text(source: bytes | Mapping[str, Any] | AclConfig | ConfigText | 
 
     if isinstance(source, (bytes, bytearray, memoryview)):
         raw = bytes(source)
-        return ConfigText("<bytes>", raw, is_given=bool(raw))
+        return ConfigText("<bytes>", raw, is_given=bool(raw), is_file=True)
 
     if isinstance(source, Mapping):
         return ConfigText("<mapping>", _to_json(source))

@@ -148,6 +148,14 @@ def test_nothing_is_no_configuration(source: bytes | None) -> None:
     assert resolve_config(source, env={}, product=A2).config == AclConfig()
 
 
+def test_bytes_have_lines_and_mappings_have_none() -> None:
+    """A position points into a text that somebody wrote."""
+    (error,) = resolve_config(b'{\n"err_msg_mode": 1}', env={}, product=A2).errors
+    assert str(error).startswith("<bytes>:2:17: ")
+    (error,) = resolve_config({"err_msg_mode": 1}, env={}, product=A2).errors
+    assert str(error).startswith("$.err_msg_mode: ")
+
+
 def test_resolution_is_taken_as_it_is() -> None:
     """Unless the product or the environment is another."""
     first = resolve_config(CONFIG, env={}, product=A2)
