@@ -14,7 +14,7 @@ from typing import Any, NoReturn, final
 
 from attrs import frozen
 
-MAX_DEPTH = 10
+from .canonical import MAX_DEPTH, is_encodable
 
 _BRACKETS = re.compile(rb"[{}\[\]]")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
@@ -40,7 +40,7 @@ class Parsed:
     begins_with_nul: bool = False
 
 
-class _RefusedTokenError(ValueError):
+class _RefusedError(ValueError):
     """A token that the standard library takes and the reference does not."""
 
 
@@ -86,13 +86,11 @@ def _decode(text: str) -> tuple[Any, bool, bool]:
     )
     try:
         value = decoder.decode(text)
-    except (JSONDecodeError, _RefusedTokenError, RecursionError):
+        is_valid = not _SURROGATE_ESCAPE.search(text) or is_encodable(_every_text(value))
+    except (JSONDecodeError, _RefusedError, RecursionError):
         return None, False, False
 
-    if _SURROGATE_ESCAPE.search(text) and not _is_encodable(value):
-        return None, False, False
-
-    return value, True, has_duplicates
+    return (value, True, has_duplicates) if is_valid else (None, False, False)
 
 
 def to_integer(digits: str) -> int | float:
@@ -116,22 +114,17 @@ def to_double(digits: str) -> float:
     """
     number = float(digits)
     if number in (float("inf"), float("-inf")):
-        raise _RefusedTokenError(digits)
+        raise _RefusedError(digits)
 
     return number
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise _RefusedTokenError(name)
+    raise _RefusedError(name)
 
 
-def _is_encodable(value: Any) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-
-    return True
+def _every_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _nesting(content: bytes) -> tuple[str, int]:
