@@ -90,7 +90,6 @@ ENGLISH: Mapping[str, Words] = {
     "E214": Words("the folder {value} does not exist", "create it; it is never made for you"),
     "E215": Words("{value} is no folder", "name a folder"),
     "E216": Words("the folder {value} can't be read and written", "check its permissions"),
-    "E217": Words("nothing follows the address", "write ip:folder"),
     "E218": Words(
         "the folder behind the address has characters that are not allowed",
         "use ASCII letters, digits and -=[];\\,./!@#$%^&*()_+{{}}:?",

@@ -79,24 +79,21 @@ def kind_of(value: Any) -> str:
     return names.get(type(value), "an object")
 
 
+_TYPES: dict[Kind, type | tuple[type, ...]] = {
+    Kind.TEXT: str,
+    Kind.OBJECT: dict,
+    Kind.NUMBER: (int, float),
+    Kind.INTEGER: int,
+}
+
+
 def is_of(kind: Kind, value: Any) -> bool:
     """Whether a value has a key's JSON type, to the elements of an array."""
-    if kind is Kind.TEXT:
-        return isinstance(value, str)
+    if kind in (Kind.TEXTS, Kind.OBJECTS):
+        element = str if kind is Kind.TEXTS else dict
+        return isinstance(value, list) and all(isinstance(inner, element) for inner in value)
 
-    if kind is Kind.OBJECT:
-        return isinstance(value, dict)
-
-    if kind is Kind.TEXTS:
-        return isinstance(value, list) and all(isinstance(v, str) for v in value)
-
-    if kind is Kind.OBJECTS:
-        return isinstance(value, list) and all(isinstance(v, dict) for v in value)
-
-    if isinstance(value, bool):
-        return False
-
-    return isinstance(value, int if kind is Kind.INTEGER else (int, float))
+    return not isinstance(value, bool) and isinstance(value, _TYPES[kind])
 
 
 def shown(value: Any) -> str:
