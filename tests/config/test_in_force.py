@@ -199,3 +199,9 @@ def test_table_has_every_key_of_the_profiler() -> None:
     assert "ScalarRatio" not in named["aic_metrics"].allowed_on(A2)
     assert "ScalarRatio" in named["aic_metrics"].allowed_on(Product.ASCEND_950)
     assert len(keys) == 29
+
+
+def test_half_a_surrogate_pair_behind_a_later_key_is_refused() -> None:
+    """The reference reads the earlier value, too; a doubled backslash is no escape."""
+    assert resolved(b'{"a":"\\ud800","a":"x"}').code == 100006
+    assert resolved(b'{"a":"\\ud83d\\ude00","b":"\\\\ud800"}').code == 0
