@@ -10,7 +10,7 @@ from aclasync.codes import AclCode
 from aclasync.product import Product
 
 from .findings import Draft, Path
-from .keys import KeySpec, Kind
+from .keys import KeySpec
 from .steps import ConfigStep
 
 MISSING = object()
@@ -77,23 +77,6 @@ def kind_of(value: Any) -> str:
 
     names = {str: "a string", int: "a number", float: "a number", list: "an array"}
     return names.get(type(value), "an object")
-
-
-_TYPES: dict[Kind, type | tuple[type, ...]] = {
-    Kind.TEXT: str,
-    Kind.OBJECT: dict,
-    Kind.NUMBER: (int, float),
-    Kind.INTEGER: int,
-}
-
-
-def is_of(kind: Kind, value: Any) -> bool:
-    """Whether a value has a key's JSON type, to the elements of an array."""
-    if kind in (Kind.TEXTS, Kind.OBJECTS):
-        element = str if kind is Kind.TEXTS else dict
-        return isinstance(value, list) and all(isinstance(inner, element) for inner in value)
-
-    return not isinstance(value, bool) and isinstance(value, _TYPES[kind])
 
 
 def shown(value: Any) -> str:

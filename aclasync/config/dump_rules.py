@@ -11,7 +11,7 @@ from typing import Any
 
 from aclasync.product import Product
 
-from .check import MISSING, Drafts, is_of, kind_of, listed, shown
+from .check import MISSING, Drafts, kind_of, listed, shown
 from .dump_path import FolderCheck, judge_dump_path
 from .environment import Environment
 from .features import (
@@ -117,7 +117,7 @@ class _DumpRules:
     def check_types(self) -> None:
         for spec in (*DUMP_TEXTS, DUMP_STATS):
             if (value := self.dump.get(spec.name, MISSING)) is not MISSING:
-                if is_of(spec.kind, value):
+                if spec.fits(value):
                     self.good[spec.name] = value
                 else:
                     self.bad.add(spec.name)

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from aclasync.product import Product
 
-from .check import is_of
 from .dump_rules import parse_steps
 from .environment import Environment
 from .features import (
@@ -141,7 +140,7 @@ def _profiler_settings(
     values = {
         spec.name: found[spec.name]
         for spec in PROFILER_KEYS
-        if spec.name in found and is_of(spec.kind, found[spec.name])
+        if spec.name in found and spec.fits(found[spec.name])
     }
     return Sourced(ProfilerSettings(values=values), Origin.FILE, json_path(PROFILER.path))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, final
 
-from .check import MISSING, Drafts, is_of, kind_of
+from .check import MISSING, Drafts, kind_of
 from .features import DUMP_LIST, ENTRY_KEYS, ITEM_KEYS
 from .keys import KeySpec, Kind
 
@@ -61,7 +61,7 @@ class ItemRules:
             if value is MISSING:
                 continue
 
-            if not is_of(spec.kind, value):
+            if not spec.fits(value):
                 checked.bad.add(spec.name)
                 self.refuse_type(spec, value, *above, spec.name)
                 continue
@@ -79,7 +79,7 @@ class ItemRules:
             self.drafts.unknown_keys(entry, names, (*above, index))
             for member in members:
                 value = entry.get(member.name, MISSING)
-                if value is not MISSING and not is_of(member.kind, value):
+                if value is not MISSING and not member.fits(value):
                     self.refuse_type(member, value, *above, index, member.name)
 
     # Relations

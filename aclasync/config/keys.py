@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import final
+from typing import Any, final
 
-from attrs import field, frozen
+from attrs import Factory, field, frozen
 
 from aclasync.codes import AclCode
 from aclasync.product import Product
@@ -25,6 +25,17 @@ KIB = 1024
 MIB = 1024 * KIB
 
 
+# Of a value, and of the elements of an array.
+_TYPES: dict[str, tuple[tuple[type, ...], type | None]] = {
+    "TEXT": ((str,), None),
+    "TEXTS": ((list,), str),
+    "OBJECTS": ((list,), dict),
+    "OBJECT": ((dict,), None),
+    "NUMBER": ((int, float), None),
+    "INTEGER": ((int,), None),
+}
+
+
 @final
 class Kind(Enum):
     """The JSON type of a key, as the reference checks it."""
@@ -35,6 +46,10 @@ class Kind(Enum):
     OBJECT = "an object"
     NUMBER = "a number"
     INTEGER = "an integer"
+
+    def __init__(self, _: str) -> None:
+        types, self.element = _TYPES[self.name]
+        self.types: tuple[type, ...] = types
 
 
 @final
@@ -77,11 +92,22 @@ class KeySpec:
     is_only_on: bool = False
     #: Variables that matter for it, the strongest first.
     environment: tuple[str, ...] = ()
+    #: The key itself.
+    name: str = field(init=False, default=Factory(lambda self: self.path[-1], takes_self=True))
 
-    @property
-    def name(self) -> str:
-        """The key itself."""
-        return self.path[-1]
+    def fits(self, value: Any) -> bool:
+        """Whether a JSON value has the key's type, to the elements of an array."""
+        # Exactly: True is no number.
+        if type(value) not in self.kind.types:
+            return False
+
+        element = self.kind.element
+        return element is None or all(type(inner) is element for inner in value)
+
+    def allows(self, value: str, product: Product) -> bool:
+        """Whether a value is one of those allowed on a product."""
+        products = self.products_of_value.get(value)
+        return value in self.allowed and (products is None or product in products)
 
     def acts_on(self, product: Product) -> bool:
         """Whether it does anything on a product."""
@@ -89,7 +115,7 @@ class KeySpec:
 
     def allowed_on(self, product: Product) -> tuple[str, ...]:
         """Return those of the allowed values that a product has."""
-        return tuple(v for v in self.allowed if product in self.products_of_value.get(v, ALL))
+        return tuple(value for value in self.allowed if self.allows(value, product))
 
     def high_for(self, product: Product) -> int | None:
         """Return the maximum on a product; None if there is none."""

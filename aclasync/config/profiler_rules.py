@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 
 from aclasync.product import Product
 
-from .check import MISSING, Drafts, is_of, kind_of, listed, shown
+from .check import MISSING, Drafts, kind_of, listed, shown
 from .environment import Environment
 from .features import PROFILER
 from .keys import KeySpec, Kind
@@ -34,6 +34,7 @@ _NAMES = tuple(_BY_NAME)
 
 # A backslash is how the text writes control characters.
 _FORBIDDEN_IN_FOLDER = re.compile("[\x7f\"'\\\\%><|&$;`]")
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _STORAGE = re.compile(r"([0-9]{1,12})MB")
 _EVENTS = re.compile(r"Custom:(?:0[xX][0-9a-fA-F]+|[0-9]+)(?:,(?:0[xX][0-9a-fA-F]+|[0-9]+))*")
 
@@ -83,7 +84,10 @@ class _ProfilerRules(NamedTuple):
     drafts: Drafts
 
     def check(self, spec: KeySpec, value: Any) -> None:
-        text = json.dumps(value, ensure_ascii=False)[1:-1] if isinstance(value, str) else ""
+        text = value if isinstance(value, str) else ""
+        if _ESCAPED.search(text):
+            text = json.dumps(text, ensure_ascii=False)[1:-1]
+
         if '"' in text:
             self.drafts.refuse(spec, "E405", text='"')
         elif spec.is_only_on and not is_on(self.found):
@@ -91,7 +95,7 @@ class _ProfilerRules(NamedTuple):
         elif spec is OUTPUT:
             # Anything but text means no folder, which is what the reference makes of it.
             self.check_folder(text)
-        elif not is_of(spec.kind, value):
+        elif not spec.fits(value):
             self.drafts.refuse(spec, "E402", expected=spec.kind.value, got=kind_of(value))
         elif spec.kind is Kind.INTEGER:
             self.check_number(spec, value)
@@ -138,7 +142,7 @@ class _ProfilerRules(NamedTuple):
 
     def is_allowed(self, spec: KeySpec, text: str) -> bool:
         pieces = text.split(",") if spec.is_list else [text]
-        if set(pieces) <= set(spec.allowed_on(self.product)):
+        if all(spec.allows(piece, self.product) for piece in pieces):
             return True
 
         return spec is AIC_METRICS and _EVENTS.fullmatch(text) is not None
