@@ -1,22 +1,16 @@
 """The pure configuration core: bytes, environment and product in, a `Resolution` out."""
 
-from .effective import BlackList as BlackList
-from .effective import DumpSettings as DumpSettings
-from .effective import DumpTarget as DumpTarget
-from .effective import Effective as Effective
-from .effective import Origin as Origin
-from .effective import ProfilerSettings as ProfilerSettings
-from .effective import Sourced as Sourced
+from .dump_path import FolderCheck as FolderCheck
+from .dump_path import FolderState as FolderState
 from .environment import ENVIRONMENT_NAMES as ENVIRONMENT_NAMES
 from .environment import Environment as Environment
 from .features import FEATURES as FEATURES
-from .features import FeatureSpec as FeatureSpec
-from .features import KeySpec as KeySpec
 from .findings import Finding as Finding
 from .findings import Location as Location
 from .findings import Severity as Severity
-from .resolve import FolderCheck as FolderCheck
-from .resolve import FolderState as FolderState
+from .keys import FeatureSpec as FeatureSpec
+from .keys import KeySpec as KeySpec
+from .keys import Kind as Kind
 from .resolve import Resolution as Resolution
 from .resolve import resolve_config as resolve_config
 from .schema import AclConfig as AclConfig
@@ -27,6 +21,13 @@ from .schema import DumpItem as DumpItem
 from .schema import DumpSection as DumpSection
 from .schema import OpRange as OpRange
 from .schema import StackSizeSection as StackSizeSection
+from .settings import BlackList as BlackList
+from .settings import DumpSettings as DumpSettings
+from .settings import DumpTarget as DumpTarget
+from .settings import Effective as Effective
+from .settings import Origin as Origin
+from .settings import ProfilerSettings as ProfilerSettings
+from .settings import Sourced as Sourced
 from .source import ConfigText as ConfigText
 from .source import ReadFault as ReadFault
 from .source import canonical_text as canonical_text

@@ -1,15 +1,38 @@
-"""Where dumps go: the remote form, and the local folder that somebody must look for."""
+"""Where dumps go: the remote form, or a local folder that somebody must look for."""
 
 from __future__ import annotations
 
 import re
+from enum import Enum
 from typing import NamedTuple, final
 
-MAX_PATH_BYTES = 512
+from attrs import field, frozen
 
 _REMOTE_FOLDER = re.compile(r"[A-Za-z0-9\-=\[\];\\,./!@#$%^&*()_+{}:?]+")
 # What C's stoi takes of a text: blanks, a sign, and as many digits as there are.
 _LEADING_INTEGER = re.compile(r"[ \t\n\v\f\r]*([+-]?[0-9]+)")
+
+
+@final
+class FolderState(Enum):
+    """What somebody who looked found where a folder should be."""
+
+    USABLE = ""
+    MISSING = "E214"
+    NOT_A_FOLDER = "E215"
+    NO_PERMISSION = "E216"
+
+
+@final
+@frozen
+class FolderCheck:
+    """A folder that the configuration needs."""
+
+    #: As written: relative ones start at the working directory.
+    path: str
+    json_path: str
+    #: Where its error belongs among the others.
+    position: int = field(default=0, repr=False)
 
 
 @final

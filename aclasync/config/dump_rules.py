@@ -1,6 +1,7 @@
 """The rules of the `dump` section, in the reference's order.
 
-Every fault is left as a draft; what the reference does not come to look at is no fault.
+Every fault is left as a draft. A rule between two keys is left out while one of them is faulty
+itself, and what the reference does not come to look at is no fault.
 """
 
 from __future__ import annotations
@@ -8,13 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from aclasync.codes import AclCode
 from aclasync.product import Product
 
-from .check import MISSING, Drafts, is_of, kind_of, listed
-from .dump_path import MAX_PATH_BYTES, judge_dump_path
+from .check import MISSING, Drafts, kind_of, listed, shown
+from .dump_path import FolderCheck, judge_dump_path
+from .environment import Environment
 from .features import (
-    DETAIL_DUMP_PRODUCTS,
     DUMP_DATA,
     DUMP_DEBUG,
     DUMP_KERNEL_DATA,
@@ -22,44 +22,43 @@ from .features import (
     DUMP_LIST,
     DUMP_MODE,
     DUMP_OP_SWITCH,
+    DUMP_PATH,
     DUMP_SCENE,
     DUMP_STATS,
+    DUMP_STEP,
     DUMP_TEXTS,
-    ENTRY_KEYS,
     EXCEPTION_SCENES,
-    ITEM_KEYS,
-    KERNEL_DATA,
-    KeySpec,
-    Kind,
 )
-from .findings import Path
-from .steps import ConfigStep
+from .findings import json_path
+from .item_rules import ItemRules
+from .keys import KeySpec
 
-MAX_STEP_PIECES = 100
-MAX_BLACKLIST = 100
-
-_KEYS = (*(spec.name for spec in DUMP_TEXTS), DUMP_STATS.name, DUMP_LIST.name)
-_ITEM_NAMES = tuple(spec.name for spec in ITEM_KEYS)
+_KEYS = (*DUMP_TEXTS, DUMP_STATS, DUMP_LIST)
+_NAMES = tuple(spec.name for spec in _KEYS)
 _CHOICES = (DUMP_MODE, DUMP_DATA, DUMP_OP_SWITCH, DUMP_LEVEL, DUMP_DEBUG, DUMP_SCENE)
 _STEP = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _LONG_MAX = 2**63 - 1
 
 
-def check_dump(root: dict[str, Any], product: Product, drafts: Drafts) -> str | None:
+def check_dump(
+    root: dict[str, Any], product: Product, environment: Environment, drafts: Drafts
+) -> FolderCheck | None:
     """Check the section; return the local folder that must exist, if one must."""
     dump = root.get("dump", MISSING)
     if dump is MISSING:
         return None
 
     if not isinstance(dump, dict):
-        _error(drafts, "E200", (), expected="an object", got=kind_of(dump))
+        args = {"expected": "an object", "got": kind_of(dump)}
+        drafts.error("E200", ("dump",), DUMP_PATH.step, DUMP_PATH.code, **args)
         return None
 
     if not dump:
+        drafts.warn("W022", ("dump",))
         return None
 
-    drafts.unknown_keys(dump, _KEYS, ("dump",))
-    rules = _DumpRules(dump, product, drafts)
+    drafts.unknown_keys(dump, _NAMES, ("dump",))
+    rules = _DumpRules(dump, product, environment, drafts)
     rules.check_types()
     rules.check_values()
     return rules.check_relations()
@@ -68,7 +67,8 @@ def check_dump(root: dict[str, Any], product: Product, drafts: Drafts) -> str | 
 def parse_steps(text: str) -> tuple[tuple[int, int], ...] | None:
     """Return first and last of every range in a dump_step, or None if it is none."""
     pieces = text.split("|")
-    if len(pieces) > MAX_STEP_PIECES:
+    assert DUMP_STEP.high is not None
+    if len(pieces) > DUMP_STEP.high:
         return None
 
     ranges = []
@@ -92,162 +92,136 @@ def _saturated(digits: str) -> int:
     return _LONG_MAX if len(significant) > 19 else min(int(significant or "0"), _LONG_MAX)
 
 
-def _error(
-    drafts: Drafts,
-    code: str,
-    path: Path,
-    acl_code: AclCode = AclCode.INVALID_DUMP_CONFIG,
-    **args: Any,
-) -> None:
-    drafts.error(code, ("dump", *path), ConfigStep.DUMP, acl_code, **args)
-
-
 class _DumpRules:
-    def __init__(self, dump: dict[str, Any], product: Product, drafts: Drafts) -> None:
+    def __init__(
+        self, dump: dict[str, Any], product: Product, environment: Environment, drafts: Drafts
+    ) -> None:
         self.dump = dump
         self.product = product
+        self.environment = environment
         self.drafts = drafts
-        #: Keys of the right type; the others count as absent from here on.
+        #: Keys that are right by themselves; the faulty ones are in `bad`.
         self.good: dict[str, Any] = {}
+        self.bad: set[str] = set()
+        self.items = ItemRules(drafts)
 
     def error(self, code: str, *path: str | int, **args: Any) -> None:
-        _error(self.drafts, code, path, **args)
+        self.drafts.error(code, ("dump", *path), DUMP_PATH.step, DUMP_PATH.code, **args)
+
+    def has(self, spec: KeySpec, value: str) -> bool:
+        """Whether a key has that value, given or by default."""
+        return spec.name not in self.bad and self.good.get(spec.name, spec.default) == value
 
     # Types
 
     def check_types(self) -> None:
-        dump, good = self.dump, self.good
-        for spec in DUMP_TEXTS:
-            if (value := dump.get(spec.name, MISSING)) is not MISSING:
-                self.check_type(good, spec, value)
+        for spec in (*DUMP_TEXTS, DUMP_STATS):
+            if (value := self.dump.get(spec.name, MISSING)) is not MISSING:
+                if spec.fits(value):
+                    self.good[spec.name] = value
+                else:
+                    self.bad.add(spec.name)
+                    self.items.refuse_type(spec, value, "dump", spec.name)
 
-        if (stats := dump.get("dump_stats", MISSING)) is not MISSING:
-            self.check_type(good, DUMP_STATS, stats)
-
-        if (items := dump.get("dump_list", MISSING)) is not MISSING:
-            if not isinstance(items, list):
-                self.error("E200", "dump_list", expected=DUMP_LIST.kind.value, got=kind_of(items))
-                return
-
-            good["dump_list"] = [self.checked_item(i, item) for i, item in enumerate(items)]
-
-    def check_type(self, good: dict[str, Any], spec: KeySpec, value: Any, *above: Any) -> None:
-        if is_of(spec.kind, value):
-            good[spec.name] = value
-            return
-
-        wrong = (
-            next((v for v in value if not isinstance(v, str)), value)
-            if (isinstance(value, list) and spec.kind is Kind.TEXTS)
-            else value
-        )
-        got = kind_of(value) if wrong is value else f"an array with {kind_of(wrong)}"
-        self.error("E200", *above, spec.name, expected=spec.kind.value, got=got)
-
-    def checked_item(self, index: int, item: Any) -> dict[str, Any]:
-        above = ("dump_list", index)
-        if not isinstance(item, dict):
-            self.error("E200", *above, expected="an object", got=kind_of(item))
-            return {}
-
-        self.drafts.unknown_keys(item, _ITEM_NAMES, ("dump", *above))
-        good: dict[str, Any] = {}
-        for spec in ITEM_KEYS:
-            if (value := item.get(spec.name, MISSING)) is not MISSING:
-                self.check_type(good, spec, value, *above)
-                if spec.name in good and spec.kind is Kind.OBJECTS:
-                    self.check_entries(spec.name, value, *above)
-
-        return good
-
-    def check_entries(self, name: str, entries: list[dict[str, Any]], *above: Any) -> None:
-        members = ENTRY_KEYS[name]
-        for index, entry in enumerate(entries):
-            path = (*above, name, index)
-            self.drafts.unknown_keys(entry, (key for key, _ in members), ("dump", *path))
-            for key, kind in members:
-                if key in entry and not is_of(kind, entry[key]):
-                    self.error("E200", *path, key, expected=kind.value, got=kind_of(entry[key]))
+        items = self.dump.get(DUMP_LIST.name, [])
+        if isinstance(items, list):
+            self.items.check_types(items)
+        else:
+            self.bad.add(DUMP_LIST.name)
+            self.items.refuse_type(DUMP_LIST, items, "dump", DUMP_LIST.name)
 
     # Values
 
     def check_values(self) -> None:
-        good = self.good
         for spec in _CHOICES:
-            value = good.get(spec.name)
+            value = self.good.get(spec.name)
             if value is not None and value not in spec.allowed:
-                self.refuse(value, spec.allowed, spec.name)
-                del good[spec.name]
+                self.refuse(spec, value)
 
-        kernel = good.get("dump_kernel_data")
-        if kernel is not None:
-            for piece in kernel.split(","):
-                if not piece:
-                    self.error("E203", "dump_kernel_data")
-                elif piece not in KERNEL_DATA:
-                    self.refuse(piece, KERNEL_DATA, "dump_kernel_data")
+        kernel = self.good.get(DUMP_KERNEL_DATA.name)
+        for piece in () if kernel is None else kernel.split(","):
+            if not piece:
+                self.error("E203", DUMP_KERNEL_DATA.name)
+            elif piece not in DUMP_KERNEL_DATA.allowed:
+                self.refuse(DUMP_KERNEL_DATA, piece)
 
-        for index, name in enumerate(good.get("dump_stats", ())):
+        for index, name in enumerate(self.good.get(DUMP_STATS.name, ())):
             if name not in DUMP_STATS.allowed:
-                self.refuse(name, DUMP_STATS.allowed, "dump_stats", index)
+                self.refuse(DUMP_STATS, name, index)
 
-    def refuse(self, value: str, allowed: tuple[str, ...], *path: str | int) -> None:
+    def refuse(self, spec: KeySpec, value: str, *index: int) -> None:
+        self.bad.add(spec.name)
+        allowed = listed(spec.allowed)
         if value:
-            self.error("E202", *path, value=value, allowed=listed(allowed))
+            self.error("E202", spec.name, *index, value=shown(value), allowed=allowed)
         else:
-            self.error("E201", *path, allowed=listed(allowed))
+            self.error("E201", spec.name, *index, allowed=allowed)
 
     # Relations
 
-    def check_relations(self) -> str | None:
-        good = self.good
-        scene = good.get("dump_scene")
-        is_debug = good.get("dump_debug") == "on"
-        is_single_op = good.get("dump_op_switch") == "on"
+    def check_relations(self) -> FolderCheck | None:
+        scene = None if DUMP_SCENE.name in self.bad else self.good.get(DUMP_SCENE.name)
+        is_debug = self.has(DUMP_DEBUG, "on")
+        is_single_op = self.has(DUMP_OP_SWITCH, "on")
         self.warn_of_product(is_single_op=is_single_op)
         if scene is not None:
             for name, conflicts in (("dump_debug", is_debug), ("dump_op_switch", is_single_op)):
                 if conflicts:
-                    self.error("E210", name, value="on", scene=scene, better="remove one of them")
+                    self.refuse_with_scene(name, "on", scene, "remove one of them")
 
         if scene in EXCEPTION_SCENES:
             self.check_exception_scene(scene)
             return None
 
-        if scene == "watcher" and good.get("dump_mode", "output") != "output":
-            better = "the watcher dumps outputs only"
-            self.error("E210", "dump_mode", value=good["dump_mode"], scene=scene, better=better)
+        mode = self.good.get(DUMP_MODE.name, "output")
+        if scene == "watcher" and DUMP_MODE.name not in self.bad and mode != "output":
+            self.refuse_with_scene(DUMP_MODE.name, mode, scene, "the watcher dumps outputs only")
 
         folder = self.check_path()
         if is_debug:
-            if is_single_op:
-                self.error("E220", "dump_op_switch")
+            if is_single_op and scene is None:
+                self.error("E220", DUMP_OP_SWITCH.name)
 
-            self.warn_ignored("dump_debug", "dump_list", "dump_stats", "dump_step")
+            mode_too = ("dump_mode",) if mode != "all" else ()
+            self.warn_ignored("dump_debug", "dump_list", "dump_stats", "dump_step", *mode_too)
             return folder
 
         self.check_step()
-        for index, item in enumerate(good.get("dump_list", ())):
-            self.check_item(index, item, scene=scene, is_single_op=is_single_op)
-
+        self.items.check_relations(
+            scene="" if DUMP_SCENE.name in self.bad else scene,
+            is_single_op=is_single_op or DUMP_OP_SWITCH.name in self.bad,
+            is_op_level=self.has(DUMP_LEVEL, "op") or DUMP_LEVEL.name in self.bad,
+        )
         self.check_stats()
-        if scene is None and not is_single_op and not good.get("dump_list"):
-            self.drafts.warn("W022", ("dump",))
-
+        self.warn_of_nothing(scene, is_single_op=is_single_op)
+        self.warn_of_variables()
         return folder
 
+    def refuse_with_scene(self, name: str, value: str, scene: str, better: str) -> None:
+        self.error("E210", name, value=value, scene=scene, better=better)
+
     def check_exception_scene(self, scene: str) -> None:
-        path = ("dump", "dump_scene")
-        if scene == "aic_err_detail_dump":
-            if self.product not in DETAIL_DUMP_PRODUCTS:
-                args = {"product": self.product.name}
-                self.drafts.error("E250", path, ConfigStep.DUMP, AclCode.INTERNAL_ERROR, **args)
-            else:
-                self.drafts.warn("W027", path)
+        if self.product not in DUMP_SCENE.products_of_value.get(scene, {self.product}):
+            self.drafts.refuse_product(DUMP_SCENE, "E250", self.product)
+        elif scene == "aic_err_detail_dump":
+            self.drafts.warn("W027", DUMP_SCENE.path)
 
         self.warn_ignored("dump_scene", "dump_list", "dump_stats", "dump_step")
-        if "dump_kernel_data" in self.good and not self.good.get("dump_path"):
-            self.drafts.warn("W029", ("dump", "dump_kernel_data"))
+        path = self.good.get(DUMP_PATH.name)
+        if DUMP_KERNEL_DATA.name in self.good and not path:
+            self.drafts.warn("W029", DUMP_KERNEL_DATA.path)
+
+        if self.environment.dump_scene:
+            self.override(DUMP_SCENE, "ASCEND_DUMP_SCENE")
+
+        if path and self.environment.exception_path_variable:
+            self.override(DUMP_PATH, self.environment.exception_path_variable)
+
+        self.note_relative_path(path)
+
+    def override(self, spec: KeySpec, variable: str) -> None:
+        value = shown(self.environment.given[variable])
+        self.drafts.warn("W026", spec.path, variable=variable, value=value)
 
     def warn_ignored(self, reason: str, *names: str) -> None:
         for name in names:
@@ -258,92 +232,68 @@ class _DumpRules:
         if is_single_op:
             self.drafts.unsupported(DUMP_OP_SWITCH, self.product)
 
-        if "dump_kernel_data" in self.good:
+        if DUMP_KERNEL_DATA.name in self.good:
             self.drafts.unsupported(DUMP_KERNEL_DATA, self.product)
 
-    def check_path(self) -> str | None:
-        if "dump_path" not in self.good:
-            if "dump_path" not in self.dump:
-                self.error("E211", "dump_path")
+    def warn_of_nothing(self, scene: str | None, *, is_single_op: bool) -> None:
+        """Warn where nothing can ever be dumped."""
+        if self.bad or self.dump.get(DUMP_LIST.name) or is_single_op:
+            return
 
+        if scene is not None:
+            self.drafts.warn("W034", DUMP_SCENE.path)
+        elif DUMP_KERNEL_DATA.name not in self.good:
+            self.drafts.warn("W022", ("dump",))
+
+    def warn_of_variables(self) -> None:
+        for variable in ("ASCEND_DUMP_PATH", "ASCEND_WORK_PATH"):
+            if DUMP_KERNEL_DATA.name in self.good and self.environment.given.get(variable):
+                self.override(DUMP_KERNEL_DATA, variable)
+                return
+
+    def check_path(self) -> FolderCheck | None:
+        if DUMP_PATH.name in self.bad:
             return None
 
-        text = self.good["dump_path"]
+        text = self.good.get(DUMP_PATH.name)
         if not text:
-            self.error("E212", "dump_path")
+            self.error("E211" if text is None else "E212", DUMP_PATH.name)
             return None
 
         length = len(text.encode("utf-8", "surrogatepass"))
-        if length > MAX_PATH_BYTES:
-            self.error("E213", "dump_path", length=length)
+        assert DUMP_PATH.high is not None
+        if length > DUMP_PATH.high:
+            self.error("E213", DUMP_PATH.name, length=length, high=DUMP_PATH.high)
             return None
 
         judged = judge_dump_path(text)
         if judged.fault:
-            self.error(judged.fault, "dump_path")
+            self.error(judged.fault, DUMP_PATH.name)
         elif judged.oddity:
-            self.drafts.warn(judged.oddity, ("dump", "dump_path"))
+            self.drafts.warn(judged.oddity, DUMP_PATH.path)
 
-        return judged.local_folder
+        self.note_relative_path(judged.local_folder)
+        if judged.local_folder is None:
+            return None
+
+        return FolderCheck(judged.local_folder, json_path(DUMP_PATH.path), len(self.drafts))
+
+    def note_relative_path(self, path: str | None) -> None:
+        if path and not path.startswith("/"):
+            self.drafts.warn("I004", DUMP_PATH.path)
 
     def check_step(self) -> None:
-        text = self.good.get("dump_step")
+        text = self.good.get(DUMP_STEP.name)
         if text and parse_steps(text) is None:
-            self.error("E221", "dump_step", value=text[:60])
-
-    def check_item(
-        self, index: int, item: dict[str, Any], *, scene: str | None, is_single_op: bool
-    ) -> None:
-        above = ("dump_list", index)
-        if not is_single_op:
-            for name in ("model_name", "layer"):
-                if name in item and not item[name]:
-                    self.error("E230", *above, name)
-        elif item.get("layer") == []:
-            self.drafts.warn("W023", ("dump", *above, "layer"))
-
-        if scene == "watcher":
-            if not item.get("watcher_nodes"):
-                self.error("E231", *above, "watcher_nodes")
-
-            if "model_name" in item:
-                self.error("E232", *above, "model_name")
-        elif item.get("watcher_nodes"):
-            self.error("E233", *above, "watcher_nodes")
-
-        self.check_filters(item, *above)
-
-    def check_filters(self, item: dict[str, Any], *above: str | int) -> None:
-        is_op_level = self.good.get("dump_level") == "op"
-        for name in ("optype_blacklist", "opname_blacklist"):
-            entries = item.get(name, ())
-            if len(entries) > MAX_BLACKLIST:
-                self.error("E234", *above, name, count=len(entries))
-
-            if entries and not is_op_level:
-                self.error("E235", *above, name)
-
-        ranges = item.get("opname_range", ())
-        if not ranges:
-            return
-
-        if not is_op_level:
-            self.error("E235", *above, "opname_range")
-
-        if not item.get("model_name"):
-            self.error("E236", *above, "opname_range")
-
-        for position, entry in enumerate(ranges):
-            if not (entry.get("begin") and entry.get("end")):
-                self.error("E237", *above, "opname_range", position)
+            self.error("E221", DUMP_STEP.name, value=shown(text), high=DUMP_STEP.high)
 
     def check_stats(self) -> None:
-        stats = self.good.get("dump_stats")
+        stats = self.good.get(DUMP_STATS.name)
         if stats is None:
             return
 
         if not stats:
-            self.error("E240", "dump_stats")
+            self.error("E240", DUMP_STATS.name)
 
-        if self.good.get("dump_data") != "stats":
-            self.error("E241", "dump_stats")
+        if not (self.has(DUMP_DATA, "stats") or DUMP_DATA.name in self.bad):
+            self.error("E241", DUMP_STATS.name)

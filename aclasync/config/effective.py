@@ -1,12 +1,11 @@
-"""What is in force: every value of the configuration with where it came from."""
+"""From a tree and the environment to what is in force; what is faulty or without effect is not."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from enum import Enum
-from typing import Any, Generic, TypeVar, final
+from collections.abc import Callable
+from typing import Any, TypeVar
 
-from attrs import fields, frozen
+from aclasync.product import Product
 
 from .dump_rules import parse_steps
 from .environment import Environment
@@ -14,17 +13,39 @@ from .features import (
     AICORE_STACK,
     DEFAULT_DEVICE,
     DEFAULT_STATS,
+    DUMP_DATA,
+    DUMP_DEBUG,
+    DUMP_KERNEL_DATA,
+    DUMP_LEVEL,
+    DUMP_MODE,
+    DUMP_OP_SWITCH,
+    DUMP_PATH,
+    DUMP_SCENE,
+    DUMP_STATS,
+    DUMP_STEP,
     ERR_MSG_MODE,
     EVENT_MODE,
     EXCEPTION_SCENES,
     MAX_OPQUEUE_NUM,
+    PROFILER,
     SIMD_FIFO,
     SIMT_DIVERGENCE_STACK,
     SIMT_FIFO,
     SIMT_STACK,
-    KeySpec,
 )
 from .findings import json_path
+from .keys import KeySpec
+from .profiler_keys import PROFILER_KEYS
+from .profiler_rules import is_on
+from .settings import (
+    BlackList,
+    DumpSettings,
+    DumpTarget,
+    Effective,
+    Origin,
+    ProfilerSettings,
+    Sourced,
+)
 from .value_rules import (
     device_number,
     fifo_bytes,
@@ -36,232 +57,169 @@ from .value_rules import (
 T = TypeVar("T")
 
 
-@final
-class Origin(Enum):
-    """Where a value came from."""
-
-    FILE = "configuration"
-    ENVIRONMENT = "environment"
-    DEFAULT = "default"
-    ARGUMENT = "argument"
-
-
-@final
-@frozen
-class Sourced(Generic[T]):
-    """A value, where it came from, and the JSON path or variable that said it."""
-
-    value: T
-    origin: Origin = Origin.DEFAULT
-    name: str = ""
-
-
-@final
-@frozen(kw_only=True)
-class BlackList:
-    """Operators left out, by `name`, and which of their tensors; all of them if `pos` is empty."""
-
-    name: str
-    pos: tuple[str, ...] = ()
-
-
-@final
-@frozen(kw_only=True)
-class DumpTarget:
-    """One entry of dump_list."""
-
-    model_name: str | None = None
-    #: None for all.
-    layers: tuple[str, ...] | None = None
-    watcher_nodes: tuple[str, ...] = ()
-    optype_blacklist: tuple[BlackList, ...] = ()
-    opname_blacklist: tuple[BlackList, ...] = ()
-    opname_ranges: tuple[tuple[str, str], ...] = ()
-
-
-@final
-@frozen(kw_only=True)
-class DumpSettings:
-    """A dump that is switched on."""
-
-    #: None for model, single-operator and overflow dumps; `watcher`, or an exception scene.
-    scene: str | None = None
-    path: str | None = None
-    mode: str = "output"
-    level: str = "all"
-    data: str = "tensor"
-    stats: tuple[str, ...] = DEFAULT_STATS
-    #: First and last of every range; None for every step.
-    steps: tuple[tuple[int, int], ...] | None = None
-    targets: tuple[DumpTarget, ...] = ()
-    kernel_data: frozenset[str] = frozenset()
-    is_single_op: bool = False
-    is_overflow: bool = False
-
-    @property
-    def is_exception(self) -> bool:
-        """Whether it waits for an operator to fail."""
-        return self.scene in EXCEPTION_SCENES
-
-
-@final
-@frozen(kw_only=True)
-class ProfilerSettings:
-    """Profiling that is switched on: the keys of the section as they were written."""
-
-    values: Mapping[str, Any]
-
-
-@final
-@frozen(kw_only=True)
-class Effective:
-    """Every value in force; what was faulty is at its default here."""
-
-    err_msg_mode: Sourced[int]
-    default_device: Sourced[int | None]
-    aicore_stack_bytes: Sourced[int]
-    #: Of one SIMT thread; the device reserves 32 times as much.
-    simt_stack_bytes: Sourced[int]
-    simt_divergence_stack_bytes: Sourced[int]
-    simd_printf_fifo_bytes: Sourced[int]
-    simt_printf_fifo_bytes: Sourced[int]
-    op_queue_capacity: Sourced[int]
-    event_mode: Sourced[int | None]
-    dump: Sourced[DumpSettings | None]
-    exception_dump_path: Sourced[str]
-    profiler: Sourced[ProfilerSettings | None]
-    environment: Environment
-
-    def __iter__(self) -> Iterator[tuple[str, Sourced[Any]]]:
-        """Iterate over names and values, the environment left out."""
-        for attribute in fields(Effective):
-            value = getattr(self, attribute.name)
-            if isinstance(value, Sourced):
-                yield attribute.name, value
-
-
-def effective_values(root: dict[str, Any], environment: Environment) -> Effective:
-    """Compute what is in force from a tree and the environment."""
-    stacks = section(root, "StackSize")
-    device = section(root, "defaultDevice").get("default_device")
-    event_mode = section(root, "acl_graph").get("event_mode")
-    mode = root.get("err_msg_mode")
-
-    def stack(spec: KeySpec) -> Sourced[int]:
-        return _or_default(spec, stack_bytes(spec, stacks.get(spec.name)))
-
-    def fifo(spec: KeySpec) -> Sourced[int]:
-        size = fifo_bytes(spec, root.get(spec.name))
-        assert spec.low is not None
-        assert spec.high is not None
-        return _or_default(spec, size if size and spec.low <= size <= spec.high else None)
-
+def effective_values(root: dict[str, Any], environment: Environment, product: Product) -> Effective:
+    """Compute what is in force on a product."""
+    reader = _Reader(root, product)
     return Effective(
-        err_msg_mode=_said(ERR_MSG_MODE, int(mode), 0) if mode in ("0", "1") else Sourced(0),
-        default_device=_said(DEFAULT_DEVICE, device_number(device), None),
-        aicore_stack_bytes=stack(AICORE_STACK),
-        simt_stack_bytes=stack(SIMT_STACK),
-        simt_divergence_stack_bytes=stack(SIMT_DIVERGENCE_STACK),
-        simd_printf_fifo_bytes=fifo(SIMD_FIFO),
-        simt_printf_fifo_bytes=fifo(SIMT_FIFO),
-        op_queue_capacity=_or_default(
-            MAX_OPQUEUE_NUM, op_queue_capacity(root.get("max_opqueue_num"))
+        err_msg_mode=reader.choice(ERR_MSG_MODE, 0),
+        default_device=reader.sourced(DEFAULT_DEVICE, device_number, None),
+        aicore_stack_bytes=reader.stack(AICORE_STACK),
+        simt_stack_bytes=reader.stack(SIMT_STACK),
+        simt_divergence_stack_bytes=reader.stack(SIMT_DIVERGENCE_STACK),
+        simd_printf_fifo_bytes=reader.fifo(SIMD_FIFO),
+        simt_printf_fifo_bytes=reader.fifo(SIMT_FIFO),
+        op_queue_capacity=reader.sourced(
+            MAX_OPQUEUE_NUM, op_queue_capacity, _default_of(MAX_OPQUEUE_NUM)
         ),
-        event_mode=_said(EVENT_MODE, int(event_mode), None)
-        if event_mode in ("0", "1")
-        else Sourced(None),
-        dump=_dump_settings(section(root, "dump")),
+        event_mode=reader.choice(EVENT_MODE, None),
+        dump=_dump_settings(section(root, "dump"), product),
         exception_dump_path=_exception_path(section(root, "dump"), environment),
-        profiler=_profiler_settings(section(root, "profiler"), environment),
+        profiler=_profiler_settings(section(root, "profiler"), environment, product),
         environment=environment,
     )
 
 
-def _said(spec: KeySpec, value: T, default: T) -> Sourced[T]:
-    if value is None:
-        return Sourced(default)
+class _Reader:
+    def __init__(self, root: dict[str, Any], product: Product) -> None:
+        self.root = root
+        self.product = product
 
-    return Sourced(value, Origin.FILE, json_path(spec.path))
+    def value(self, spec: KeySpec) -> Any:
+        """Return what the tree says; None if the product pays no heed to the key."""
+        if not spec.acts_on(self.product):
+            return None
 
+        above = self.root if len(spec.path) == 1 else section(self.root, spec.path[0])
+        return above.get(spec.name)
 
-def _or_default(spec: KeySpec, value: int | None) -> Sourced[int]:
-    if value is not None:
+    def sourced(self, spec: KeySpec, convert: Callable[[Any], T | None], default: T) -> Sourced[T]:
+        value = convert(self.value(spec))
+        if value is None:
+            return Sourced(default)
+
         return Sourced(value, Origin.FILE, json_path(spec.path))
 
+    def choice(self, spec: KeySpec, default: T) -> Sourced[int | T]:
+        def number_of(value: Any) -> int | None:
+            return int(value) if value in spec.allowed else None
+
+        return self.sourced(spec, number_of, default)
+
+    def stack(self, spec: KeySpec) -> Sourced[int]:
+        return self.sourced(spec, lambda value: stack_bytes(spec, value), _default_of(spec))
+
+    def fifo(self, spec: KeySpec) -> Sourced[int]:
+        def in_bounds(value: Any) -> int | None:
+            size = fifo_bytes(spec, value)
+            assert spec.low is not None
+            assert spec.high is not None
+            return size if size is not None and spec.low <= size <= spec.high else None
+
+        return self.sourced(spec, in_bounds, _default_of(spec))
+
+
+def _default_of(spec: KeySpec) -> int:
     assert isinstance(spec.default, int)
-    return Sourced(spec.default)
+    return spec.default
 
 
 def _exception_path(dump: dict[str, Any], environment: Environment) -> Sourced[str]:
-    if environment.collect_path:
-        return Sourced(environment.collect_path, Origin.ENVIRONMENT, "NPU_COLLECT_PATH")
+    if variable := environment.exception_path_variable:
+        return Sourced(environment.given[variable], Origin.ENVIRONMENT, variable)
 
-    if environment.work_path:
-        return Sourced(environment.work_path, Origin.ENVIRONMENT, "ASCEND_WORK_PATH")
-
-    path = _text(dump, "dump_path")
-    return Sourced(path, Origin.FILE, "$.dump.dump_path") if path else Sourced("./")
+    path = _text(dump, DUMP_PATH)
+    return Sourced(path, Origin.FILE, json_path(DUMP_PATH.path)) if path else Sourced("./")
 
 
 def _profiler_settings(
-    found: dict[str, Any], environment: Environment
+    found: dict[str, Any], environment: Environment, product: Product
 ) -> Sourced[ProfilerSettings | None]:
-    if environment.profiler_sample_config or found.get("switch") != "on":
+    if environment.profiler_variable or product not in PROFILER.products or not is_on(found):
         return Sourced(None)
 
-    return Sourced(ProfilerSettings(values=dict(found)), Origin.FILE, "$.profiler")
+    values = {
+        spec.name: found[spec.name]
+        for spec in PROFILER_KEYS
+        if spec.name in found and spec.fits(found[spec.name])
+    }
+    return Sourced(ProfilerSettings(values=values), Origin.FILE, json_path(PROFILER.path))
 
 
-def _dump_settings(dump: dict[str, Any]) -> Sourced[DumpSettings | None]:
-    scene = _text(dump, "dump_scene")
-    items = dump.get("dump_list")
-    is_single_op = dump.get("dump_op_switch") == "on"
-    is_overflow = dump.get("dump_debug") == "on"
-    if not (scene or items or is_single_op or is_overflow):
+def _dump_settings(dump: dict[str, Any], product: Product) -> Sourced[DumpSettings | None]:
+    scene = _choice(dump, DUMP_SCENE)
+    path = _text(dump, DUMP_PATH)
+    is_single_op = _is_on(dump, DUMP_OP_SWITCH, product)
+    is_overflow = _is_on(dump, DUMP_DEBUG, product)
+    is_exception = scene in EXCEPTION_SCENES
+    is_data_dump = not (is_exception or is_overflow)
+    items = _objects(dump, "dump_list") if is_data_dump else ()
+    kernel_data = _kernel_data(dump, product) if path else frozenset()
+    if not (scene or items or is_single_op or is_overflow or kernel_data):
         return Sourced(None)
 
-    stats = _texts(dump, "dump_stats")
-    steps = _text(dump, "dump_step")
-    kernel_data = _text(dump, "dump_kernel_data")
-    is_data_dump = not is_overflow and scene in (None, "watcher")
+    steps = _text(dump, DUMP_STEP) if is_data_dump else None
+    stats = _texts(dump, DUMP_STATS.name)
+    is_active = is_data_dump and bool(scene or items or is_single_op)
+    if is_active and DUMP_KERNEL_DATA.name not in dump and product in DUMP_KERNEL_DATA.products:
+        kernel_data = frozenset({"all"})
+
     settings = DumpSettings(
         scene=scene,
-        path=_text(dump, "dump_path"),
-        mode=_text(dump, "dump_mode") or "output",
-        level=_text(dump, "dump_level") or "all",
-        data=_text(dump, "dump_data") or "tensor",
-        stats=stats or DEFAULT_STATS,
+        path=path,
+        # An overflow dump writes them all, whatever is said.
+        mode="all" if is_overflow else _choice(dump, DUMP_MODE) or "output",
+        level=_choice(dump, DUMP_LEVEL) or "all",
+        data=_choice(dump, DUMP_DATA) or "tensor",
+        stats=tuple(s for s in stats if s in DUMP_STATS.allowed) or DEFAULT_STATS,
         steps=parse_steps(steps) if steps else None,
-        targets=tuple(map(_target, items)) if isinstance(items, list) else (),
-        kernel_data=frozenset(kernel_data.split(","))
-        if kernel_data
-        else frozenset({"all"} if is_data_dump else ()),
+        targets=tuple(map(_target, items)),
+        kernel_data=kernel_data,
         is_single_op=is_single_op,
         is_overflow=is_overflow,
     )
     return Sourced(settings, Origin.FILE, "$.dump")
 
 
-def _target(item: Any) -> DumpTarget:
-    found = item if isinstance(item, dict) else {}
+def _kernel_data(dump: dict[str, Any], product: Product) -> frozenset[str]:
+    text = _text(dump, DUMP_KERNEL_DATA)
+    if text is None or product not in DUMP_KERNEL_DATA.products:
+        return frozenset()
+
+    return frozenset(text.split(",")) & frozenset(DUMP_KERNEL_DATA.allowed)
+
+
+def _is_on(dump: dict[str, Any], spec: KeySpec, product: Product) -> bool:
+    return product in spec.products and dump.get(spec.name) == "on"
+
+
+def _choice(dump: dict[str, Any], spec: KeySpec) -> str | None:
+    text = _text(dump, spec)
+    return text if text in spec.allowed else None
+
+
+def _text(found: dict[str, Any], spec: KeySpec) -> str | None:
+    return _said(found, spec.name)
+
+
+def _target(item: dict[str, Any]) -> DumpTarget:
     return DumpTarget(
-        model_name=_text(found, "model_name"),
-        layers=_texts(found, "layer") or None,
-        watcher_nodes=_texts(found, "watcher_nodes"),
-        optype_blacklist=tuple(map(_blacklisted, _objects(found, "optype_blacklist"))),
-        opname_blacklist=tuple(map(_blacklisted, _objects(found, "opname_blacklist"))),
+        model_name=_said(item, "model_name"),
+        layers=_texts(item, "layer") or None,
+        watcher_nodes=_texts(item, "watcher_nodes"),
+        optype_blacklist=tuple(map(_blacklisted, _objects(item, "optype_blacklist"))),
+        opname_blacklist=tuple(map(_blacklisted, _objects(item, "opname_blacklist"))),
         opname_ranges=tuple(
-            (_text(entry, "begin") or "", _text(entry, "end") or "")
-            for entry in _objects(found, "opname_range")
+            (_said(entry, "begin") or "", _said(entry, "end") or "")
+            for entry in _objects(item, "opname_range")
         ),
     )
 
 
 def _blacklisted(entry: dict[str, Any]) -> BlackList:
-    return BlackList(name=_text(entry, "name") or "", pos=_texts(entry, "pos"))
+    return BlackList(name=_said(entry, "name") or "", pos=_texts(entry, "pos"))
 
 
-def _text(found: dict[str, Any], key: str) -> str | None:
+def _said(found: dict[str, Any], key: str) -> str | None:
     value = found.get(key)
     return value if isinstance(value, str) and value else None
 

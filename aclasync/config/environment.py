@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import final
 
 from attrs import field, frozen
 
+from .check import shown
+from .features import EXCEPTION_SCENES
 from .findings import Draft
 
 FLUSH_TIMEOUT_MS = 2000
@@ -21,7 +23,7 @@ PURPOSES = {
     "ASCEND_GLOBAL_EVENT_ENABLE": "0 leaves event lines out of the device log",
     "ASCEND_PROCESS_LOG_PATH": "folder of the host's log files",
     "ASCEND_WORK_PATH": "root for logs, profiling data and exception dumps",
-    "ASCEND_RT_VISIBLE_DEVICES": "ascending list of the visible devices, renumbered from 0",
+    "ASCEND_RT_VISIBLE_DEVICES": "ascending list of the visible devices, numbered again from 0",
     "ASCEND_DUMP_PATH": "kernel-info dumps go there, and are switched on by it",
     "ASCEND_DUMP_SCENE": "switches an exception dump on without a configuration",
     "NPU_COLLECT_PATH": "exception dumps go there, before everything else",
@@ -35,8 +37,34 @@ PURPOSES = {
 }
 ENVIRONMENT_NAMES = frozenset(PURPOSES)
 
+#: Which attribute of `Environment` says what a variable says.
+FIELD_OF = {
+    "ASCEND_LOG_DEVICE_FLUSH_TIMEOUT": "flush_timeout_ms",
+    "ASCEND_GLOBAL_LOG_LEVEL": "log_level",
+    "ASCEND_GLOBAL_EVENT_ENABLE": "is_event_enabled",
+    "ASCEND_PROCESS_LOG_PATH": "process_log_path",
+    "ASCEND_WORK_PATH": "work_path",
+    "ASCEND_RT_VISIBLE_DEVICES": "visible_devices",
+    "ASCEND_DUMP_PATH": "dump_path",
+    "ASCEND_DUMP_SCENE": "dump_scene",
+    "NPU_COLLECT_PATH": "collect_path",
+    "ASCEND_HOME_PATH": "ascend_home_path",
+    "AUTO_USE_UC_MEMORY": "uses_uncached_memory",
+    "PROFILER_SAMPLECONFIG": "profiler_sample_config",
+    "PROFILING_MODE": "profiling_mode",
+    "ACLASYNC_BACKEND": "backend",
+    "ACLASYNC_DEVICES": "devices",
+    "ACLASYNC_CANN_LIBRARY": "cann_library",
+}
+
+#: Values of PROFILING_MODE with which the `profiler` section does not count.
+REPLACING_MODES = ("dynamic", "delay_or_duration")
+
+_DUMP_SCENES = EXCEPTION_SCENES[1:]
 _BACKENDS = ("auto", "embedded", "cann")
 # What C's strtol takes as a whole string: leading blanks and a sign, no trailing junk.
+_LONGEST_NUMBER = 1000
+_DEVICE = re.compile(r"[0-9]{1,9}")
 _INTEGER = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
 
 
@@ -65,6 +93,22 @@ class Environment:
     #: The variables that were set, as they were.
     given: Mapping[str, str] = field(factory=dict, hash=False)
 
+    @property
+    def exception_path_variable(self) -> str:
+        """The variable that says where exception dumps go; empty if none does."""
+        if self.collect_path:
+            return "NPU_COLLECT_PATH"
+
+        return "ASCEND_WORK_PATH" if self.work_path else ""
+
+    @property
+    def profiler_variable(self) -> str:
+        """The variable that takes the place of the `profiler` section; empty if none does."""
+        if self.profiler_sample_config:
+            return "PROFILER_SAMPLECONFIG"
+
+        return "PROFILING_MODE" if self.profiling_mode in REPLACING_MODES else ""
+
 
 @final
 class _Reader:
@@ -81,45 +125,43 @@ class _Reader:
         if text is None:
             return default
 
-        number = int(text) if len(text) < 40 and _INTEGER.fullmatch(text) else None
+        number = int(text) if len(text) < _LONGEST_NUMBER and _INTEGER.fullmatch(text) else None
         if number is not None and low <= number <= high:
             return number
 
         if text:
-            self.refuse(name, text, default, f"write a whole number from {low} to {high}")
+            used = f"{default} is used" if default else "the default is used"
+            self.refuse("W040", name, used, f"write a whole number from {low} to {high}")
 
         return default
 
-    def choice(self, name: str, allowed: tuple[str, ...]) -> str | None:
+    def choice(self, name: str, allowed: tuple[str, ...], otherwise: str) -> str | None:
+        """Return the variable's value; a draft says what is none of `allowed`."""
         text = self.text(name)
-        if text is None or text in allowed:
-            return text
+        if text is not None and text not in allowed:
+            self.refuse("W040", name, otherwise, f"write one of {', '.join(allowed)}")
 
-        self.refuse(name, text, "the default", f"write one of {', '.join(allowed)}")
         return text
 
     def device_list(self, name: str) -> tuple[int, ...] | None:
-        """Return the numbers as written up to the first that is none; order is checked later."""
+        """Return the numbers up to the first entry that is none; their order is the backend's."""
         text = self.text(name)
         if text is None:
             return None
 
-        numbers: list[int] = []
-        for piece in text.split(","):
-            if not re.fullmatch(r"[0-9]{1,9}", piece):
-                self.drafts.append(Draft("W041", (), {"variable": name, "value": text}))
-                break
-
-            numbers.append(int(piece))
-
-        if any(a >= b for a, b in pairwise(numbers)):
-            self.drafts.append(Draft("W041", (), {"variable": name, "value": text}))
+        pieces = text.split(",")
+        numbers = [int(p) for p in takewhile(_DEVICE.fullmatch, pieces)]
+        ascending = 1 + sum(1 for _ in takewhile(lambda pair: pair[0] < pair[1], pairwise(numbers)))
+        kept = numbers[:ascending]
+        if len(kept) < len(pieces):
+            used = ",".join(map(str, kept)) or "no device"
+            self.refuse("W041", name, f"a driver would use {used}", "")
 
         return tuple(numbers)
 
-    def refuse(self, name: str, text: str, used: object, better: str) -> None:
-        args = {"variable": name, "value": text, "used": used, "better": better}
-        self.drafts.append(Draft("W040", (), args))
+    def refuse(self, code: str, name: str, used: str, better: str) -> None:
+        args = {"variable": name, "value": shown(self.env[name]), "used": used, "better": better}
+        self.drafts.append(Draft(code, (), args, variable=name))
 
 
 _EMPTY = Environment()
@@ -132,6 +174,7 @@ def parse_environment(env: Mapping[str, str]) -> tuple[Environment, list[Draft]]
 
     read = _Reader(env)
     timeout = "ASCEND_LOG_DEVICE_FLUSH_TIMEOUT"
+    scene = read.choice("ASCEND_DUMP_SCENE", _DUMP_SCENES, "it is ignored")
     devices = read.integer("ACLASYNC_DEVICES", 1, 1024, 0)
     environment = Environment(
         flush_timeout_ms=read.integer(timeout, 0, MAX_FLUSH_TIMEOUT_MS, FLUSH_TIMEOUT_MS),
@@ -141,13 +184,13 @@ def parse_environment(env: Mapping[str, str]) -> tuple[Environment, list[Draft]]
         work_path=read.text("ASCEND_WORK_PATH"),
         visible_devices=read.device_list("ASCEND_RT_VISIBLE_DEVICES"),
         dump_path=read.text("ASCEND_DUMP_PATH"),
-        dump_scene=read.text("ASCEND_DUMP_SCENE"),
+        dump_scene=scene if scene in _DUMP_SCENES else None,
         collect_path=read.text("NPU_COLLECT_PATH"),
         ascend_home_path=read.text("ASCEND_HOME_PATH"),
         uses_uncached_memory=(env.get("AUTO_USE_UC_MEMORY") or "1").startswith("1"),
         profiler_sample_config=read.text("PROFILER_SAMPLECONFIG"),
         profiling_mode=read.text("PROFILING_MODE"),
-        backend=read.choice("ACLASYNC_BACKEND", _BACKENDS),
+        backend=read.choice("ACLASYNC_BACKEND", _BACKENDS, "no backend has that name"),
         devices=devices or None,
         cann_library=read.text("ACLASYNC_CANN_LIBRARY"),
         given={name: env[name] for name in ENVIRONMENT_NAMES if name in env},

@@ -13,6 +13,8 @@ from attrs import frozen
 
 from aclasync.codes import AclCode
 
+from .catalog import ENGLISH
+from .spelling import nearest
 from .steps import ConfigStep
 
 #: Keys and indices from the root to a value.
@@ -52,7 +54,7 @@ class Finding:
     severity: Severity
     #: Stable, for programs: `E` error, `W` warning, `I` info, and a number.
     code: str
-    #: JSON path, such as `$.dump.dump_list[0].layer`.
+    #: JSON path, such as `$.dump.dump_list[0].layer`, or the name of an environment variable.
     path: str
     where: Location
     message: str
@@ -79,6 +81,8 @@ class Draft(NamedTuple):
     acl_code: AclCode = AclCode.SUCCESS
     #: Offset in the text, for what has no path of its own.
     offset: int | None = None
+    #: The environment variable that it is about, instead of a path.
+    variable: str = ""
 
 
 def json_path(path: Path) -> str:
@@ -101,3 +105,25 @@ _SEVERITIES = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO}
 def severity_of(code: str) -> Severity:
     """Return the severity that a code's letter stands for."""
     return _SEVERITIES[code[0]]
+
+
+def worded(draft: Draft, where: Location) -> Finding:
+    """Put the words to a draft."""
+    words, args = ENGLISH[draft.code], draft.args
+    if "known" in args:
+        args = {**args, "better": nearest(args["key"], args["known"])}
+
+    return Finding(
+        severity_of(draft.code),
+        draft.code,
+        _printable(draft.variable or json_path(draft.path)),
+        where,
+        _printable(words.message.format(**args)),
+        _printable(words.hint.format(**args)),
+        draft.acl_code,
+    )
+
+
+def _printable(text: str) -> str:
+    """Escape what stands for bytes that are no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -20,7 +20,8 @@ from .text import to_double, to_integer
 #: More faults than that say nothing more.
 MAX_FAULTS = 50
 
-# The text may nest deeper than allowed; that is said elsewhere, and here it only has to end.
+# Objects and arrays together; the scan for the nesting limit can be led astray by brackets inside
+# strings, and Python's stack has an end.
 _MAX_NESTING = 40
 
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
@@ -57,16 +58,28 @@ class SyntaxFault(NamedTuple):
 
 @final
 @define
+class Place:
+    """Where a value stands, and where what is in it does."""
+
+    offset: int
+    #: Where the key before it does.
+    key_at: int = 0
+    members: dict[str | int, Place] = field(factory=dict)
+
+
+@final
+@define
 class Located:
     """What the reader made of a text."""
 
     text: str
     value: Any = None
     faults: list[SyntaxFault] = field(factory=list)
-    #: Offsets of values and of the keys before them.
-    places: dict[Path, int] = field(factory=dict)
+    root: Place = field(factory=lambda: Place(0))
     #: Path of a key that stands twice, offset of the later and of the earlier one.
     duplicates: list[tuple[Path, int, int]] = field(factory=list)
+    #: The reader gave up: the rest of the text is not in the value.
+    is_cut_short: bool = False
     _line_starts: list[int] = field(factory=list)
 
     def location(self, file: str, offset: int) -> Location:
@@ -79,17 +92,22 @@ class Located:
 
     def place(self, path: Path) -> int:
         """Return the offset of a path, or of the nearest one above it that exists."""
-        while path not in self.places and path:
-            path = path[:-1]
+        found = self.root
+        for part in path:
+            if part not in found.members:
+                break
 
-        return self.places.get(path, 0)
+            found = found.members[part]
+
+        return found.offset
 
 
 def locate(content: bytes) -> Located:
     """Read a text with every fault reported; never raises."""
-    text = content.decode("utf-8", "surrogateescape")
+    text = content.decode("utf-8", "surrogateescape").removeprefix("\ufeff")
     reader = _Reader(text)
     reader.read_all()
+    reader.found.faults.sort(key=lambda fault: fault.offset)
     return reader.found
 
 
@@ -108,13 +126,13 @@ class _Reader:
         for match in re.finditer("[\udc80-\udcff]+", text):
             self.fault("E112", match.start())
 
-        self.at = 1 if text.startswith("\ufeff") else 0
         self.skip()
         if self.at >= len(text):
             self.fault("E114", 0)
             return
 
-        self.found.value = self.value(())
+        self.found.root.offset = self.at
+        self.found.value = self.value((), self.found.root)
         self.skip()
         if self.at < len(text):
             rest = text[self.at : self.at + 20]
@@ -124,7 +142,7 @@ class _Reader:
                 self.fault("E135", self.at, text=rest.strip())
 
     def fault(self, code: str, offset: int, **args: Any) -> None:
-        if len(self.found.faults) < MAX_FAULTS:
+        if len(self.found.faults) < MAX_FAULTS and not self.found.is_cut_short:
             self.found.faults.append(SyntaxFault(code, offset, args))
 
     def skip(self) -> None:
@@ -147,61 +165,65 @@ class _Reader:
 
     # Values
 
-    def value(self, path: Path) -> Any:
+    def value(self, path: Path, place: Place) -> Any:
         char = self.peek()
-        start = self.at
-        self.found.places.setdefault(path, start)
         if not char or char in ",}]":
-            self.fault("E139", start)
+            self.fault("E139", self.at)
             return None
 
+        place.offset = self.at
         if char in _CLOSERS and len(path) >= _MAX_NESTING:
+            self.fault("E140", self.at)
+            self.found.is_cut_short = True
             self.at = len(self.text)
             return None
 
         if char == "{":
-            return self.object(path)
+            return self.object(path, place)
 
         if char == "[":
-            return self.array(path)
+            return self.array(path, place)
 
         if char in "\"'":
             return self.string()
 
         return self.word()
 
-    def object(self, path: Path) -> dict[str, Any]:
+    def object(self, path: Path, place: Place) -> dict[str, Any]:
         start = self.at
         self.at += 1
         made: dict[str, Any] = {}
-        keys: dict[str, int] = {}
-        while self.goes_on("{", start, is_first=not made and not keys):
+        is_first = True
+        while self.goes_on("{", start, is_first=is_first):
+            is_first = False
             key_at = self.at
             key = self.key()
             if key is None:
                 continue
 
             inner = (*path, key)
-            if key in keys:
-                self.found.duplicates.append((inner, key_at, keys[key]))
-                self.forget(inner)
+            member = Place(key_at, key_at)
+            if key in made:
+                self.found.duplicates.append((inner, key_at, place.members[key].key_at))
 
-            keys[key] = key_at
+            place.members[key] = member
             if self.peek() == ":":
                 self.at += 1
             else:
                 self.fault("E123", self.at)
 
-            made[key] = self.value(inner)
+            made[key] = self.value(inner, member)
 
         return made
 
-    def array(self, path: Path) -> list[Any]:
+    def array(self, path: Path, place: Place) -> list[Any]:
         start = self.at
         self.at += 1
         made: list[Any] = []
         while self.goes_on("[", start, is_first=not made):
-            made.append(self.value((*path, len(made))))
+            index = len(made)
+            member = place.members[index] = Place(self.at)
+            made.append(self.value((*path, index), member))
 
         return made
 
@@ -237,12 +259,6 @@ class _Reader:
             self.fault("E122", self.at, text=self.text[self.at : self.at + 20].split("\n")[0])
 
         return True
-
-    def forget(self, path: Path) -> None:
-        """Drop the places of an earlier value, which does not count."""
-        size = len(path)
-        for known in [p for p in self.found.places if p[:size] == path]:
-            del self.found.places[known]
 
     # Words
 

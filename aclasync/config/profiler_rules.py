@@ -1,70 +1,47 @@
-"""The `profiler` section: a white list with a rule for each key.
+"""The rules of the `profiler` section.
 
-Values are checked even while the switch is off, except for the keys marked `only_on`.
+The reference turns the section back into text and reads that with a parser of its own, which
+knows no escapes. Values are checked even while the switch is off, but for the keys that say so.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
-from aclasync.codes import AclCode
 from aclasync.product import Product
 
-from .check import MISSING, Drafts, kind_of, listed, nearest
+from .check import MISSING, Drafts, kind_of, listed, shown
 from .environment import Environment
-from .features import ALL, PROFILER
-from .findings import Path
+from .features import PROFILER
+from .keys import KeySpec, Kind
+from .profiler_keys import (
+    AIC_METRICS,
+    HCCL,
+    INSTR_PROFILING,
+    INSTR_PROFILING_FREQ,
+    OPTYPE,
+    OUTPUT,
+    PROFILER_KEYS,
+    STORAGE_LIMIT,
+    SWITCH,
+    SYS_MEM_SERVICEFLOW,
+)
 
-METRICS_MAX_CHARS = 70
-OPTYPE_MAX_CHARS = 256
-STORAGE_MB = (200, 4_294_967_295)
+_BY_NAME = {key.name: key for key in PROFILER_KEYS}
+_NAMES = tuple(_BY_NAME)
 
-#: Where `aic_metrics` differ by product, these have them all but what follows.
-_COMMON_METRICS = (
-    "ArithmeticUtilization", "PipeUtilization", "PipeUtilizationExct", "ResourceConflictRatio",
-    "Memory", "MemoryL0", "MemoryUB", "L2Cache", "MemoryAccess",
-)  # fmt: skip
-_MORE_METRICS = {
-    Product.ASCEND_950: ("PipelineExecuteUtilization", "ScalarRatio"),
-    Product.ATLAS_200I_500_A2: ("PipelineExecuteUtilization", "PipeStallCycle", "ScalarRatio"),
-    Product.ATLAS_INFERENCE: ("PipelineExecuteUtilization", "PipeStallCycle", "ScalarRatio"),
-}
-#: Products whose instruction profiling ignores `instr_profiling_freq`.
-_NEW_INSTRUCTION_PROFILING = frozenset({Product.ATLAS_A2, Product.ATLAS_A3, Product.ASCEND_950})
-_FAST_SAMPLING = frozenset({Product.ASCEND_950})
-_OPTYPE_PRODUCTS = ALL - {Product.ATLAS_A2, Product.ATLAS_A3}
-
-_FORBIDDEN_IN_FOLDER = re.compile("[\n\f\r\b\t\v\x7f\"'\\\\%><|&$;`]")
+# A backslash is how the text writes control characters.
+_FORBIDDEN_IN_FOLDER = re.compile("[\x7f\"'\\\\%><|&$;`]")
+_ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _STORAGE = re.compile(r"([0-9]{1,12})MB")
-_EVENT = re.compile(r"(?:0[xX][0-9a-fA-F]+|[0-9]+)")
+_EVENTS = re.compile(r"Custom:(?:0[xX][0-9a-fA-F]+|[0-9]+)(?:,(?:0[xX][0-9a-fA-F]+|[0-9]+))*")
 
 
-@final
-class _Context(NamedTuple):
-    product: Product
-    found: dict[str, Any]
-    drafts: Drafts
-
-    def refuse(self, code: str, key: str, **args: Any) -> None:
-        path: Path = ("profiler", key)
-        self.drafts.error(code, path, PROFILER.step, AclCode.INVALID_PARAM, **args)
-
-
-_Rule = Callable[[_Context, str, Any], None]
-
-
-@final
-class ProfilerKey(NamedTuple):
-    """One accepted key."""
-
-    name: str
-    rule: _Rule
-    effect: str
-    default: str = "off"
-    #: Looked at only while the switch is on.
-    only_on: bool = False
+def is_on(section: Any) -> bool:
+    """Whether a `profiler` section switches profiling on."""
+    return isinstance(section, dict) and section.get(SWITCH.name) == "on"
 
 
 def check_profiler(
@@ -75,182 +52,105 @@ def check_profiler(
     if found is MISSING:
         return
 
-    if (override := _override(environment)) is not None:
-        variable, value = override
+    if environment.profiler_variable:
+        variable = environment.profiler_variable
+        value = shown(environment.given.get(variable))
         drafts.warn("W026", PROFILER.path, variable=variable, value=value)
         return
 
     if not isinstance(found, dict):
-        got = kind_of(found)
-        drafts.error("E400", PROFILER.path, PROFILER.step, AclCode.INVALID_PARAM, got=got)
+        drafts.refuse(PROFILER, "E400", got=kind_of(found))
         return
 
-    context = _Context(product, found, drafts)
-    is_on = found.get("switch") == "on"
-    for name, value in found.items():
-        key = PROFILER_KEYS.get(name)
-        if key is None:
-            context.refuse("E401", name, better=nearest(name, PROFILER_KEYS))
-        # The parser behind the reference's knows no escapes: a quote ends any string.
-        elif isinstance(value, str) and '"' in value:
-            context.refuse("E405", name, text='"')
-        elif is_on or not key.only_on:
-            key.rule(context, name, value)
+    rules = _ProfilerRules(found, product, drafts)
+    # The text that the reference reads again has its keys in order.
+    for name in sorted(found):
+        spec = _BY_NAME.get(name)
+        if spec is None:
+            path = (*PROFILER.path, name)
+            args = {"key": name, "known": _NAMES}
+            drafts.error("E401", path, PROFILER.step, PROFILER.code, **args)
+        else:
+            rules.check(spec, found[name])
 
-    if "hccl" in found:
-        drafts.warn("W031", ("profiler", "hccl"))
-
-
-def _override(environment: Environment) -> tuple[str, str] | None:
-    """Return the variable that takes the section's place, and its value."""
-    if environment.profiler_sample_config is not None:
-        return "PROFILER_SAMPLECONFIG", environment.profiler_sample_config
-
-    if environment.profiling_mode in ("dynamic", "delay_or_duration"):
-        return "PROFILING_MODE", environment.profiling_mode
-
-    return None
+    if HCCL.name in found:
+        drafts.warn("W031", HCCL.path)
 
 
-def _choice(*allowed: str) -> _Rule:
-    def rule(context: _Context, key: str, value: Any) -> None:
-        if not isinstance(value, str):
-            context.refuse("E402", key, expected="a string", got=kind_of(value))
-        elif value and value not in allowed:
-            context.refuse("E403", key, value=value, allowed=listed(allowed))
+@final
+class _ProfilerRules(NamedTuple):
+    found: dict[str, Any]
+    product: Product
+    drafts: Drafts
 
-    return rule
+    def check(self, spec: KeySpec, value: Any) -> None:
+        text = value if isinstance(value, str) else ""
+        if _ESCAPED.search(text):
+            text = json.dumps(text, ensure_ascii=False)[1:-1]
 
-
-def _choices(*allowed: str) -> _Rule:
-    def rule(context: _Context, key: str, value: Any) -> None:
-        if not isinstance(value, str):
-            context.refuse("E402", key, expected="a string", got=kind_of(value))
-        elif value and not set(value.split(",")) <= set(allowed):
-            context.refuse("E403", key, value=value, allowed=f"comma lists of {listed(allowed)}")
-
-    return rule
-
-
-def _frequency(high: int, fast_high: int | None = None) -> _Rule:
-    def rule(context: _Context, key: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            context.refuse("E402", key, expected="an integer", got=kind_of(value))
+        if '"' in text:
+            self.drafts.refuse(spec, "E405", text='"')
+        elif spec.is_only_on and not is_on(self.found):
             return
+        elif spec is OUTPUT:
+            # Anything but text means no folder, which is what the reference makes of it.
+            self.check_folder(text)
+        elif not spec.fits(value):
+            self.drafts.refuse(spec, "E402", expected=spec.kind.value, got=kind_of(value))
+        elif spec.kind is Kind.INTEGER:
+            self.check_number(spec, value)
+        else:
+            self.check_text(spec, text)
 
-        limit = fast_high if fast_high and context.product in _FAST_SAMPLING else high
-        if not 1 <= value <= limit:
-            context.refuse("E404", key, value=value, low=1, high=limit)
+    def check_folder(self, text: str) -> None:
+        if match := _FORBIDDEN_IN_FOLDER.search(text):
+            self.drafts.refuse(OUTPUT, "E405", text=match[0])
 
-    return rule
+    def check_number(self, spec: KeySpec, value: int) -> None:
+        if spec is INSTR_PROFILING_FREQ:
+            if self.found.get(INSTR_PROFILING.name) != "on":
+                return
 
+            if self.product not in spec.products:
+                self.drafts.unsupported(spec, self.product)
+                return
 
-def _instruction_frequency(context: _Context, key: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        context.refuse("E402", key, expected="an integer", got=kind_of(value))
-        return
+        high = spec.high_for(self.product)
+        assert spec.low is not None
+        assert high is not None
+        if not spec.low <= value <= high:
+            self.drafts.out_of_bounds(spec, self.product, value)
 
-    is_used = context.found.get("instr_profiling") == "on"
-    if is_used and context.product in _NEW_INSTRUCTION_PROFILING:
-        context.drafts.warn("W011", ("profiler", key), product=context.product.name)
-    elif is_used and not 300 <= value <= 30000:
-        context.refuse("E404", key, value=value, low=300, high=30000)
+    def check_text(self, spec: KeySpec, text: str) -> None:
+        drafts = self.drafts
+        if spec is SYS_MEM_SERVICEFLOW:
+            if not text:
+                drafts.refuse(spec, "E402", expected="a string", got="an empty one")
+        elif not text:
+            return
+        elif spec is STORAGE_LIMIT:
+            self.check_storage(text)
+        elif spec is OPTYPE and self.product not in spec.products:
+            drafts.refuse_product(spec, "E407", self.product)
+        elif (length := len(text.encode("utf-8", "surrogatepass"))) > (spec.high or length):
+            drafts.refuse(spec, "E408", length=length, high=spec.high)
+        elif spec.allowed and not self.is_allowed(spec, text):
+            allowed = listed(spec.allowed_on(self.product))
+            more = " or Custom: with event numbers" if spec is AIC_METRICS else ""
+            is_list = " with commas between them" if spec.is_list else ""
+            drafts.refuse(spec, "E403", value=shown(text), allowed=f"{allowed}{more}{is_list}")
 
+    def is_allowed(self, spec: KeySpec, text: str) -> bool:
+        pieces = text.split(",") if spec.is_list else [text]
+        if all(spec.allows(piece, self.product) for piece in pieces):
+            return True
 
-def metrics_of(product: Product) -> tuple[str, ...]:
-    """Return the values of `aic_metrics` that a product has."""
-    return (*_COMMON_METRICS, *_MORE_METRICS.get(product, ()))
+        return spec is AIC_METRICS and _EVENTS.fullmatch(text) is not None
 
-
-def _metrics(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str):
-        context.refuse("E402", key, expected="a string", got=kind_of(value))
-        return
-
-    if len(value) > METRICS_MAX_CHARS:
-        context.refuse("E408", key, length=len(value), high=METRICS_MAX_CHARS)
-        return
-
-    prefix, colon, events = value.partition(":")
-    if prefix == "Custom" and colon and all(map(_EVENT.fullmatch, events.split(","))):
-        return
-
-    allowed = metrics_of(context.product)
-    if value and value not in allowed:
-        allowed = (*allowed, "Custom:0x..,0x..")
-        context.refuse("E403", key, value=value, allowed=listed(allowed))
-
-
-def _folder(context: _Context, key: str, value: Any) -> None:
-    # Anything but text means no folder, which is what the reference makes of it.
-    if isinstance(value, str) and (match := _FORBIDDEN_IN_FOLDER.search(value)):
-        context.refuse("E405", key, text=match[0])
-
-
-def _storage(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str):
-        context.refuse("E402", key, expected="a string", got=kind_of(value))
-        return
-
-    match = _STORAGE.fullmatch(value)
-    low, high = STORAGE_MB
-    if value and not (match and low <= int(match[1]) <= high):
-        context.refuse("E406", key, value=value)
-
-
-def _operator_types(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str):
-        context.refuse("E402", key, expected="a string", got=kind_of(value))
-    elif value and context.product not in _OPTYPE_PRODUCTS:
-        context.refuse("E407", key, product=context.product.name)
-    elif len(value) > OPTYPE_MAX_CHARS:
-        context.refuse("E408", key, length=len(value), high=OPTYPE_MAX_CHARS)
-
-
-def _some_text(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str) or not value:
-        got = "an empty string" if value == "" else kind_of(value)
-        context.refuse("E402", key, expected="a string", got=got)
-
-
-_SWITCH = _choice("on", "off")
-
-PROFILER_KEYS = {
-    key.name: key
-    for key in (
-        ProfilerKey("switch", _SWITCH, "on starts profiling"),
-        ProfilerKey("output", _folder, "folder of the results", "see the chain", only_on=True),
-        ProfilerKey("aic_metrics", _metrics, "AI Core counters", "PipeUtilization"),
-        ProfilerKey("ascendcl", _SWITCH, "time of acl calls", "on"),
-        ProfilerKey("runtime_api", _SWITCH, "time of runtime calls", "on"),
-        ProfilerKey(
-            "task_time", _choice("on", "off", "l0", "l1", "l2", "l3"), "time of tasks", "on"
-        ),
-        ProfilerKey("ge_api", _choice("off", "l0", "l1"), "time of graph engine calls"),
-        ProfilerKey("task_memory", _SWITCH, "memory of operators"),
-        ProfilerKey("aicpu", _SWITCH, "operators on the AI CPU"),
-        ProfilerKey("l2", _SWITCH, "hit rate of the L2 cache"),
-        ProfilerKey("hccl", _SWITCH, "communication; deprecated"),
-        ProfilerKey("msproftx", _SWITCH, "marks of the program"),
-        ProfilerKey("task_tsfw", _SWITCH, "task scheduler firmware"),
-        ProfilerKey("instr_profiling", _SWITCH, "instructions of AI Cores"),
-        ProfilerKey(
-            "instr_profiling_freq", _instruction_frequency, "300 to 30000", "1000", only_on=True
-        ),
-        ProfilerKey("storage_limit", _storage, "size of the results", "free space", only_on=True),
-        ProfilerKey("optype", _operator_types, "only these operators", "all", only_on=True),
-        ProfilerKey("sys_hardware_mem_freq", _frequency(100, 10000), "memory bandwidth, Hz"),
-        ProfilerKey("sys_mem_serviceflow", _some_text, "memory by service flow"),
-        ProfilerKey("llc_profiling", _choice("read", "write"), "last-level cache", "by chip"),
-        ProfilerKey("sys_io_sampling_freq", _frequency(100), "network cards, Hz"),
-        ProfilerKey("sys_interconnection_freq", _frequency(50), "links between devices, Hz"),
-        ProfilerKey("sys_cpu_freq", _frequency(50), "CPUs of the device, Hz"),
-        ProfilerKey("dvpp_freq", _frequency(100), "media processing, Hz"),
-        ProfilerKey(
-            "host_sys", _choices("cpu", "mem", "disk", "network", "osrt", "numa"), "the host"
-        ),
-        ProfilerKey("host_sys_usage", _choices("cpu", "mem"), "use of the host"),
-        ProfilerKey("host_sys_usage_freq", _frequency(50), "use of the host, Hz"),
-        ProfilerKey("sys_lp_freq", _frequency(100), "low-power data, Hz", "100"),
-    )
-}
+    def check_storage(self, text: str) -> None:
+        match = _STORAGE.fullmatch(text)
+        low, high = STORAGE_LIMIT.low, STORAGE_LIMIT.high
+        assert low is not None
+        assert high is not None
+        if match is None or not low <= int(match[1]) <= high:
+            self.drafts.refuse(STORAGE_LIMIT, "E406", value=shown(text), low=low, high=high)

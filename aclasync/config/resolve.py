@@ -6,8 +6,7 @@ exists, is asked for with `folder_checks` and answered with `with_folders`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import Enum
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, final
 
@@ -17,17 +16,19 @@ from aclasync.codes import AclCode
 from aclasync.errors import ConfigError
 from aclasync.product import Product
 
-from .catalog import ENGLISH
-from .check import Drafts, kind_of
+from .check import Drafts, kind_of, shown
+from .dump_path import FolderCheck, FolderState
 from .dump_rules import check_dump
-from .effective import Effective, Origin, effective_values
-from .environment import Environment, parse_environment
-from .features import DUMP_ONLY, ERR_MSG_MODE, FEATURES
-from .findings import Draft, Finding, Location, Severity, json_path, severity_of
+from .effective import effective_values
+from .environment import FIELD_OF, Environment, parse_environment
+from .features import DUMP_PATH, ERR_MSG_MODE, FEATURES
+from .findings import Draft, Finding, Location, Severity, severity_of, worded
+from .keys import DUMP_ONLY
 from .located import Located, locate
-from .profiler_rules import check_profiler
+from .profiler_rules import check_profiler, is_on
 from .schema import AclConfig
-from .source import ConfigText, ReadFault, canonical_text
+from .settings import Effective, Origin
+from .source import ConfigText, ReadFault, text_of
 from .steps import ConfigStep
 from .text import Parsed, parse
 from .value_rules import check_err_msg_mode, check_values
@@ -40,26 +41,6 @@ _READ_FAULTS = {
     ReadFault.NOT_REGULAR: ("E103", ConfigStep.ERR_MSG_MODE),
     ReadFault.TOO_LARGE: ("E104", ConfigStep.ERR_MSG_MODE),
 }
-
-
-@final
-class FolderState(Enum):
-    """What somebody who looked found where a folder should be."""
-
-    USABLE = ""
-    MISSING = "E214"
-    NOT_A_FOLDER = "E215"
-    NO_PERMISSION = "E216"
-
-
-@final
-@frozen
-class FolderCheck:
-    """A folder that the configuration needs."""
-
-    #: As written: relative ones start at the working directory.
-    path: str
-    json_path: str
 
 
 @final
@@ -114,18 +95,21 @@ class Resolution:
 
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
-        """What it would accept, but which does nothing, or not what it seems."""
-        return self._worded(Severity.WARNING)
+        """What it would accept, but which does nothing, or not what it seems; as in the text."""
+        found = [*self._worded(Severity.WARNING), *self._duplicates()]
+        # Without a line come those on the environment.
+        found.sort(key=lambda f: (not f.where.line, f.where.line, f.where.column))
+        return tuple(found)
 
     @cached_property
     def effective(self) -> Effective:
         """What is in force, and where it came from; faulty values are at their defaults."""
-        return effective_values(self._root, self.environment)
+        return effective_values(self._root, self.environment, self.product)
 
     @cached_property
     def config(self) -> AclConfig | None:
         """The configuration as typed values; None if it can't be had."""
-        if not (self.is_valid and self._parsed.is_valid):
+        if not self.is_valid:
             return None
 
         root = self._root
@@ -140,10 +124,10 @@ class Resolution:
         for check in self.folder_checks:
             state = states.get(check.path, FolderState.USABLE)
             if state is not FolderState.USABLE:
-                args = {"value": check.path}
-                code = self._flattened(AclCode.INVALID_DUMP_CONFIG)
-                path = ("dump", "dump_path")
-                drafts.append(Draft(state.value, path, args, ConfigStep.DUMP, code))
+                code = self._flattened(DUMP_PATH.code)
+                args = {"value": shown(check.path)}
+                draft = Draft(state.value, DUMP_PATH.path, args, DUMP_PATH.step, code)
+                drafts.insert(check.position, draft)
 
         return evolve(self, folder_checks=(), drafts=tuple(drafts))
 
@@ -192,48 +176,44 @@ class Resolution:
     # Words
 
     def _worded(self, severity: Severity) -> tuple[Finding, ...]:
-        made = [self._finding(d) for d in self._drafts if severity_of(d.code) is severity]
-        if severity is Severity.WARNING and self._parsed.has_duplicates:
-            made += map(self._finding, self._duplicates())
+        return tuple(self._finding(d) for d in self._drafts if severity_of(d.code) is severity)
 
-        return tuple(made)
+    def _duplicates(self) -> Iterator[Finding]:
+        if not self._parsed.has_duplicates and self._found is None:
+            return
 
-    def _duplicates(self) -> list[Draft]:
         located = self._located
-        name = self.text.name
-        return [
-            Draft("W002", path, {"line": located.location(name, earlier).line}, offset=later)
-            for path, later, earlier in located.duplicates
-        ]
+        for path, later, earlier in located.duplicates:
+            line = located.location("", earlier).line
+            yield self._finding(Draft("W002", path, {"line": line}, offset=later))
 
-    def _values(self) -> tuple[Finding, ...]:
-        made = []
+    def _values(self) -> Iterator[Finding]:
         for name, sourced in self.effective:
             origin = sourced.origin.value
             if sourced.origin is not Origin.DEFAULT:
                 origin = f"{origin}, {sourced.name}"
 
             is_there = sourced.origin is Origin.FILE
-            draft = Draft("I001", (), {"value": sourced.value, "origin": origin})
-            finding = self._finding(draft)
+            finding = self._finding(Draft("I001", (), {"value": sourced.value, "origin": origin}))
             path = sourced.name if is_there else f"({name})"
-            made.append(evolve(finding, path=path, where=Location(self.text.name)))
+            yield evolve(finding, path=path, where=Location(self.text.name))
 
-        return tuple(made)
+        unusable = {draft.variable for draft in self._drafts if draft.code == "W040"}
+        for variable, attribute in FIELD_OF.items():
+            value = getattr(self.environment, attribute)
+            if value is not None:
+                is_said = bool(self.environment.given.get(variable)) and variable not in unusable
+                where_from = Origin.ENVIRONMENT if is_said else Origin.DEFAULT
+                args = {"value": value, "origin": where_from.value}
+                yield self._finding(Draft("I001", (), args, variable=variable))
 
     def _finding(self, draft: Draft) -> Finding:
-        words = ENGLISH[draft.code]
-        return Finding(
-            severity_of(draft.code),
-            draft.code,
-            json_path(draft.path),
-            self._where(draft),
-            words.message.format(**draft.args),
-            words.hint.format(**draft.args),
-            draft.acl_code,
-        )
+        return worded(draft, self._where(draft))
 
     def _where(self, draft: Draft) -> Location:
+        if draft.variable:
+            return Location("environment")
+
         if not self.text.is_file or not self._parsed.content:
             return Location(self.text.name)
 
@@ -256,7 +236,6 @@ def resolve_config(
       product: whose rules apply.
 
     Raises:
-      ConfigError: a mapping holds what JSON can't express.
       TypeError: `source` is a path, which `load_config` reads, or nothing of the kind.
     """
     environment, environment_drafts = parse_environment(env)
@@ -266,34 +245,37 @@ def resolve_config(
 
         source = source.text
 
-    text = canonical_text(source)
-    drafts = Drafts()
+    text = text_of(source)
+    drafts = Drafts(text.left_out)
     parsed, found = Parsed(b""), None
-    folder: str | None = None
-    if text.fault is not None:
-        _check_fault(text, product, drafts)
+    check: FolderCheck | None = None
+    if product.rules.flattens_init_failure and _means_none(text):
+        detail = text.fault_detail or "the file is empty"
+        drafts.warn("I003", (), product=product.name, detail=detail)
+        text = evolve(text, is_given=False, fault=None)
+    elif text.fault is not None:
+        code, step = _READ_FAULTS[text.fault]
+        drafts.error(code, (), step, AclCode.INVALID_FILE, detail=text.fault_detail)
     else:
         parsed = parse(text.raw)
         found = _check_text(text, parsed, drafts)
         value = parsed.value if found is None else found.value
-        folder = _check_tree(value, parsed, product, environment, drafts)
+        check = _check_tree(value, parsed, product, environment, drafts)
 
     drafts += environment_drafts
     if product.rules.flattens_init_failure:
         drafts[:] = map(_flattened, drafts)
 
-    checks = () if folder is None else (FolderCheck(folder, "$.dump.dump_path"),)
+    checks = () if check is None else (check,)
     return Resolution(text, product, environment, checks, parsed, tuple(drafts), found)
 
 
-def _check_fault(text: ConfigText, product: Product, drafts: Drafts) -> None:
-    assert text.fault is not None
-    code, step = _READ_FAULTS[text.fault]
-    if product.rules.flattens_init_failure and step is ConfigStep.READ:
-        drafts.warn("I003", (), product=product.name, detail=text.fault_detail)
-        return
+def _means_none(text: ConfigText) -> bool:
+    """Whether IPV350 goes on without a configuration where others find fault."""
+    if text.fault is None:
+        return text.is_given and not text.raw
 
-    drafts.error(code, (), step, AclCode.INVALID_FILE, detail=text.fault_detail)
+    return _READ_FAULTS[text.fault][1] is ConfigStep.READ
 
 
 def _check_text(text: ConfigText, parsed: Parsed, drafts: Drafts) -> Located | None:
@@ -338,7 +320,7 @@ def _check_text(text: ConfigText, parsed: Parsed, drafts: Drafts) -> Located | N
 
 def _check_tree(
     value: Any, parsed: Parsed, product: Product, environment: Environment, drafts: Drafts
-) -> str | None:
+) -> FolderCheck | None:
     if not parsed.content:
         return None
 
@@ -354,20 +336,16 @@ def _check_tree(
             if name != "dump" and name in value:
                 drafts.warn("W011", (name,), product=product.name)
 
-        return check_dump(value, product, drafts)
+        return check_dump(value, product, environment, drafts)
 
     check_err_msg_mode(value, drafts)
-    folder = check_dump(value, product, drafts)
+    check = check_dump(value, product, environment, drafts)
     check_values(value, product, drafts)
     check_profiler(value, product, environment, drafts)
-    if value.get("dump") and _is_on(value.get("profiler")):
+    if value.get("dump") and is_on(value.get("profiler")):
         drafts.warn("W020", ("profiler",))
 
-    return folder
-
-
-def _is_on(profiler: Any) -> bool:
-    return isinstance(profiler, dict) and profiler.get("switch") == "on"
+    return check
 
 
 def _flattened(draft: Draft) -> Draft:

@@ -5,13 +5,18 @@ Unset is None everywhere. Values are kept as they were written; what is in force
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Any, Self, final
 
 import attrs
 from attrs import field, frozen
+
+from aclasync.codes import AclCode
+from aclasync.errors import ConfigError
+
+from .canonical import Canonical, to_canonical
+from .findings import Location, worded
 
 
 @final
@@ -115,15 +120,23 @@ class AclConfig:
         return {_SPELLING.get(key, key): value for key, value in _set_values(self).items()}
 
     def to_bytes(self) -> bytes:
-        """Return canonical JSON: equal configurations have equal bytes."""
-        return self._bytes
+        """Return canonical JSON: equal configurations have equal bytes.
+
+        Raises:
+          ConfigError: a value is none that JSON can express (100000); every place is listed.
+        """
+        raw, drafts = self.canonical
+        if not drafts:
+            return raw
+
+        findings = [worded(draft, Location("<config>")) for draft in drafts]
+        detail = f"{len(findings)} of its values can't be said in JSON"
+        raise ConfigError(AclCode.INVALID_PARAM, "AclConfig.to_bytes", detail, findings)
 
     @cached_property
-    def _bytes(self) -> bytes:
-        text = json.dumps(
-            self.to_mapping(), ensure_ascii=False, sort_keys=True, separators=(",", ":")
-        )
-        return text.encode()
+    def canonical(self) -> Canonical:
+        """The canonical JSON, made once, and what of the values it can't express."""
+        return to_canonical(self.to_mapping())
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
