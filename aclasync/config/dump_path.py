@@ -27,12 +27,14 @@ class DumpPath(NamedTuple):
 def judge_dump_path(text: str) -> DumpPath:
     """Tell the remote form `ip:folder` from a local folder, as the reference does."""
     address, colon, folder = text.partition(":")
+    # The calls that look for it take a C string.
+    local, _, _ = text.partition("\0")
     if not colon or not _is_address(address):
-        return DumpPath(text)
+        return DumpPath(local)
 
     # The reference complains of this one and then takes the whole for a local folder.
     if not folder:
-        return DumpPath(text, oddity="W042")
+        return DumpPath(local, oddity="W042")
 
     if not _REMOTE_FOLDER.fullmatch(folder):
         return DumpPath(None, fault="E218")
@@ -50,4 +52,4 @@ def _is_address(text: str) -> bool:
 
 def _is_byte(piece: str) -> bool:
     match = _LEADING_INTEGER.match(piece)
-    return match is not None and len(match[1]) < 10 and 0 <= int(match[1]) <= 255
+    return match is not None and 0 <= int(match[1]) <= 255

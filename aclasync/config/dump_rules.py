@@ -11,8 +11,10 @@ from typing import Any
 from aclasync.codes import AclCode
 from aclasync.product import Product
 
-from .check import MISSING, Drafts, is_of, kind_of, listed
+from .check import MISSING, Drafts, is_of, kind_of, nearest, shape_of
+from .dump_filters import warn_of_filters
 from .dump_path import MAX_PATH_BYTES, judge_dump_path
+from .environment import Environment
 from .features import (
     DETAIL_DUMP_PRODUCTS,
     DUMP_DATA,
@@ -31,6 +33,7 @@ from .features import (
     KERNEL_DATA,
     KeySpec,
     Kind,
+    by_name,
 )
 from .findings import Path
 from .steps import ConfigStep
@@ -38,28 +41,31 @@ from .steps import ConfigStep
 MAX_STEP_PIECES = 100
 MAX_BLACKLIST = 100
 
-_KEYS = (*(spec.name for spec in DUMP_TEXTS), DUMP_STATS.name, DUMP_LIST.name)
-_ITEM_NAMES = tuple(spec.name for spec in ITEM_KEYS)
+_KEYS = by_name(*DUMP_TEXTS, DUMP_STATS, DUMP_LIST)
+_ITEM_NAMES = by_name(*ITEM_KEYS)
 _CHOICES = (DUMP_MODE, DUMP_DATA, DUMP_OP_SWITCH, DUMP_LEVEL, DUMP_DEBUG, DUMP_SCENE)
 _STEP = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 _LONG_MAX = 2**63 - 1
 
 
-def check_dump(root: dict[str, Any], product: Product, drafts: Drafts) -> str | None:
+def check_dump(
+    root: dict[str, Any], product: Product, environment: Environment, drafts: Drafts
+) -> str | None:
     """Check the section; return the local folder that must exist, if one must."""
     dump = root.get("dump", MISSING)
     if dump is MISSING:
         return None
 
     if not isinstance(dump, dict):
-        _error(drafts, "E200", (), expected="an object", got=kind_of(dump))
+        better = shape_of(Kind.OBJECT)
+        _error(drafts, "E200", (), expected="an object", got=kind_of(dump), better=better)
         return None
 
     if not dump:
         return None
 
     drafts.unknown_keys(dump, _KEYS, ("dump",))
-    rules = _DumpRules(dump, product, drafts)
+    rules = _DumpRules(dump, product, environment, drafts)
     rules.check_types()
     rules.check_values()
     return rules.check_relations()
@@ -103,9 +109,12 @@ def _error(
 
 
 class _DumpRules:
-    def __init__(self, dump: dict[str, Any], product: Product, drafts: Drafts) -> None:
+    def __init__(
+        self, dump: dict[str, Any], product: Product, environment: Environment, drafts: Drafts
+    ) -> None:
         self.dump = dump
         self.product = product
+        self.environment = environment
         self.drafts = drafts
         #: Keys of the right type; the others count as absent from here on.
         self.good: dict[str, Any] = {}
@@ -118,15 +127,16 @@ class _DumpRules:
     def check_types(self) -> None:
         dump, good = self.dump, self.good
         for spec in DUMP_TEXTS:
-            if (value := dump.get(spec.name, MISSING)) is not MISSING:
-                self.check_type(good, spec, value)
+            if spec.name in dump:
+                self.check_type(good, spec, dump[spec.name])
 
-        if (stats := dump.get("dump_stats", MISSING)) is not MISSING:
-            self.check_type(good, DUMP_STATS, stats)
+        if "dump_stats" in dump:
+            self.check_type(good, DUMP_STATS, dump["dump_stats"])
 
-        if (items := dump.get("dump_list", MISSING)) is not MISSING:
+        if "dump_list" in dump:
+            items = dump["dump_list"]
             if not isinstance(items, list):
-                self.error("E200", "dump_list", expected=DUMP_LIST.kind.value, got=kind_of(items))
+                self.refuse_type(DUMP_LIST.kind, items, "dump_list")
                 return
 
             good["dump_list"] = [self.checked_item(i, item) for i, item in enumerate(items)]
@@ -136,26 +146,34 @@ class _DumpRules:
             good[spec.name] = value
             return
 
-        wrong = (
-            next((v for v in value if not isinstance(v, str)), value)
-            if (isinstance(value, list) and spec.kind is Kind.TEXTS)
-            else value
-        )
-        got = kind_of(value) if wrong is value else f"an array with {kind_of(wrong)}"
-        self.error("E200", *above, spec.name, expected=spec.kind.value, got=got)
+        if isinstance(value, list) and spec.kind is not Kind.TEXT:
+            # The array is fine; say which of its elements is not.
+            element = Kind.TEXT if spec.kind is Kind.TEXTS else Kind.OBJECT
+            for index, inner in enumerate(value):
+                if not is_of(element, inner):
+                    self.refuse_type(element, inner, *above, spec.name, index)
+
+            return
+
+        self.refuse_type(spec.kind, value, *above, spec.name)
+
+    def refuse_type(self, kind: Kind, value: Any, *path: str | int) -> None:
+        args = {"expected": kind.value, "got": kind_of(value), "better": shape_of(kind)}
+        self.error("E200", *path, **args)
 
     def checked_item(self, index: int, item: Any) -> dict[str, Any]:
         above = ("dump_list", index)
         if not isinstance(item, dict):
-            self.error("E200", *above, expected="an object", got=kind_of(item))
+            self.refuse_type(Kind.OBJECT, item, *above)
             return {}
 
         self.drafts.unknown_keys(item, _ITEM_NAMES, ("dump", *above))
         good: dict[str, Any] = {}
         for spec in ITEM_KEYS:
-            if (value := item.get(spec.name, MISSING)) is not MISSING:
+            if spec.name in item:
+                value = item[spec.name]
                 self.check_type(good, spec, value, *above)
-                if spec.name in good and spec.kind is Kind.OBJECTS:
+                if spec.kind is Kind.OBJECTS and spec.name in good:
                     self.check_entries(spec.name, value, *above)
 
         return good
@@ -164,10 +182,10 @@ class _DumpRules:
         members = ENTRY_KEYS[name]
         for index, entry in enumerate(entries):
             path = (*above, name, index)
-            self.drafts.unknown_keys(entry, (key for key, _ in members), ("dump", *path))
-            for key, kind in members:
+            self.drafts.unknown_keys(entry, members, ("dump", *path))
+            for key, kind in members.items():
                 if key in entry and not is_of(kind, entry[key]):
-                    self.error("E200", *path, key, expected=kind.value, got=kind_of(entry[key]))
+                    self.refuse_type(kind, entry[key], *path, key)
 
     # Values
 
@@ -193,9 +211,10 @@ class _DumpRules:
 
     def refuse(self, value: str, allowed: tuple[str, ...], *path: str | int) -> None:
         if value:
-            self.error("E202", *path, value=value, allowed=listed(allowed))
+            better = nearest(value, allowed) or "the spelling must be exact"
+            self.error("E202", *path, value=value, allowed=allowed, better=better)
         else:
-            self.error("E201", *path, allowed=listed(allowed))
+            self.error("E201", *path, allowed=allowed)
 
     # Relations
 
@@ -204,7 +223,7 @@ class _DumpRules:
         scene = good.get("dump_scene")
         is_debug = good.get("dump_debug") == "on"
         is_single_op = good.get("dump_op_switch") == "on"
-        self.warn_of_product(is_single_op=is_single_op)
+        self.warn_of_product()
         if scene is not None:
             for name, conflicts in (("dump_debug", is_debug), ("dump_op_switch", is_single_op)):
                 if conflicts:
@@ -223,7 +242,7 @@ class _DumpRules:
             if is_single_op:
                 self.error("E220", "dump_op_switch")
 
-            self.warn_ignored("dump_debug", "dump_list", "dump_stats", "dump_step")
+            self.warn_ignored("dump_debug", "dump_mode", "dump_list", "dump_stats", "dump_step")
             return folder
 
         self.check_step()
@@ -231,7 +250,8 @@ class _DumpRules:
             self.check_item(index, item, scene=scene, is_single_op=is_single_op)
 
         self.check_stats()
-        if scene is None and not is_single_op and not good.get("dump_list"):
+        asks = ("dump_scene", "dump_list", "dump_kernel_data")
+        if not is_single_op and not any(good.get(key) or self.is_faulty(key) for key in asks):
             self.drafts.warn("W022", ("dump",))
 
         return folder
@@ -246,24 +266,32 @@ class _DumpRules:
                 self.drafts.warn("W027", path)
 
         self.warn_ignored("dump_scene", "dump_list", "dump_stats", "dump_step")
-        if "dump_kernel_data" in self.good and not self.good.get("dump_path"):
+        folder = self.good.get("dump_path")
+        if "dump_kernel_data" in self.good and not folder:
             self.drafts.warn("W029", ("dump", "dump_kernel_data"))
+
+        override = self.environment.exception_folder
+        if folder and override is not None:
+            variable, value = override
+            self.drafts.warn("W026", ("dump", "dump_path"), variable=variable, value=value)
 
     def warn_ignored(self, reason: str, *names: str) -> None:
         for name in names:
             if self.dump.get(name):
                 self.drafts.warn("W024", ("dump", name), reason=reason)
 
-    def warn_of_product(self, *, is_single_op: bool) -> None:
-        if is_single_op:
-            self.drafts.unsupported(DUMP_OP_SWITCH, self.product)
+    def warn_of_product(self) -> None:
+        for spec in (DUMP_OP_SWITCH, DUMP_DEBUG, DUMP_SCENE, DUMP_KERNEL_DATA):
+            if self.good.get(spec.name) not in (None, "off"):
+                self.drafts.unsupported(spec, self.product)
 
-        if "dump_kernel_data" in self.good:
-            self.drafts.unsupported(DUMP_KERNEL_DATA, self.product)
+    def is_faulty(self, name: str) -> bool:
+        """Whether a key is there but counts as absent, so that nothing can be said of its lack."""
+        return name in self.dump and name not in self.good
 
     def check_path(self) -> str | None:
         if "dump_path" not in self.good:
-            if "dump_path" not in self.dump:
+            if not self.is_faulty("dump_path"):
                 self.error("E211", "dump_path")
 
             return None
@@ -295,26 +323,38 @@ class _DumpRules:
         self, index: int, item: dict[str, Any], *, scene: str | None, is_single_op: bool
     ) -> None:
         above = ("dump_list", index)
-        if not is_single_op:
-            for name in ("model_name", "layer"):
-                if name in item and not item[name]:
+        for name in ("model_name", "layer"):
+            if name in item and not item[name]:
+                if is_single_op:
+                    self.warn_of_filter("name something, or remove it", *above, name)
+                else:
                     self.error("E230", *above, name)
-        elif item.get("layer") == []:
-            self.drafts.warn("W023", ("dump", *above, "layer"))
 
         if scene == "watcher":
-            if not item.get("watcher_nodes"):
+            if not item.get("watcher_nodes") and not self.is_faulty_in(
+                item, index, "watcher_nodes"
+            ):
                 self.error("E231", *above, "watcher_nodes")
 
             if "model_name" in item:
                 self.error("E232", *above, "model_name")
-        elif item.get("watcher_nodes"):
+        elif item.get("watcher_nodes") and not self.is_faulty("dump_scene"):
             self.error("E233", *above, "watcher_nodes")
 
         self.check_filters(item, *above)
+        warn_of_filters(item, ("dump", *above), self.drafts)
+
+    def is_faulty_in(self, item: dict[str, Any], index: int, name: str) -> bool:
+        """Whether a key of an entry is there but of the wrong type."""
+        written = self.dump["dump_list"][index]
+        return not isinstance(written, dict) or (name in written and name not in item)
+
+    def warn_of_filter(self, better: str, *path: str | int) -> None:
+        self.drafts.warn("W023", ("dump", *path), better=better)
 
     def check_filters(self, item: dict[str, Any], *above: str | int) -> None:
-        is_op_level = self.good.get("dump_level") == "op"
+        # A level that is no level may have been meant to be op.
+        is_op_level = self.good.get("dump_level") == "op" or self.is_faulty("dump_level")
         for name in ("optype_blacklist", "opname_blacklist"):
             entries = item.get(name, ())
             if len(entries) > MAX_BLACKLIST:
@@ -330,7 +370,9 @@ class _DumpRules:
         if not is_op_level:
             self.error("E235", *above, "opname_range")
 
-        if not item.get("model_name"):
+        index = above[-1]
+        assert isinstance(index, int)
+        if not item.get("model_name") and not self.is_faulty_in(item, index, "model_name"):
             self.error("E236", *above, "opname_range")
 
         for position, entry in enumerate(ranges):
@@ -345,5 +387,5 @@ class _DumpRules:
         if not stats:
             self.error("E240", "dump_stats")
 
-        if self.good.get("dump_data") != "stats":
+        if self.good.get("dump_data") != "stats" and not self.is_faulty("dump_data"):
             self.error("E241", "dump_stats")

@@ -8,23 +8,30 @@ from typing import Any, Generic, TypeVar, final
 
 from attrs import fields, frozen
 
+from .check import is_of
 from .dump_rules import parse_steps
 from .environment import Environment
 from .features import (
     AICORE_STACK,
     DEFAULT_DEVICE,
     DEFAULT_STATS,
+    DUMP_LIST,
+    DUMP_PATH,
+    DUMP_STATS,
+    DUMP_TEXTS,
     ERR_MSG_MODE,
     EVENT_MODE,
     EXCEPTION_SCENES,
     MAX_OPQUEUE_NUM,
+    PROFILER,
     SIMD_FIFO,
     SIMT_DIVERGENCE_STACK,
     SIMT_FIFO,
     SIMT_STACK,
     KeySpec,
 )
-from .findings import json_path
+from .findings import Path, json_path
+from .profiler_rules import PROFILER_KEYS
 from .value_rules import (
     device_number,
     fifo_bytes,
@@ -105,6 +112,18 @@ class DumpSettings:
 
 
 @final
+@frozen
+class Statement:
+    """One value in force as messages say it."""
+
+    path: Path
+    value: Any
+    origin: Origin
+    #: The variable that said it, if one did.
+    variable: str = ""
+
+
+@final
 @frozen(kw_only=True)
 class ProfilerSettings:
     """Profiling that is switched on: the keys of the section as they were written."""
@@ -151,10 +170,7 @@ def effective_values(root: dict[str, Any], environment: Environment) -> Effectiv
         return _or_default(spec, stack_bytes(spec, stacks.get(spec.name)))
 
     def fifo(spec: KeySpec) -> Sourced[int]:
-        size = fifo_bytes(spec, root.get(spec.name))
-        assert spec.low is not None
-        assert spec.high is not None
-        return _or_default(spec, size if size and spec.low <= size <= spec.high else None)
+        return _or_default(spec, fifo_bytes(spec, root.get(spec.name)))
 
     return Effective(
         err_msg_mode=_said(ERR_MSG_MODE, int(mode), 0) if mode in ("0", "1") else Sourced(0),
@@ -177,6 +193,78 @@ def effective_values(root: dict[str, Any], environment: Environment) -> Effectiv
     )
 
 
+_PATHS: dict[str, Path] = {
+    "err_msg_mode": ERR_MSG_MODE.path,
+    "default_device": DEFAULT_DEVICE.path,
+    "aicore_stack_bytes": AICORE_STACK.path,
+    "simt_stack_bytes": SIMT_STACK.path,
+    "simt_divergence_stack_bytes": SIMT_DIVERGENCE_STACK.path,
+    "simd_printf_fifo_bytes": SIMD_FIFO.path,
+    "simt_printf_fifo_bytes": SIMT_FIFO.path,
+    "op_queue_capacity": MAX_OPQUEUE_NUM.path,
+    "event_mode": EVENT_MODE.path,
+}
+
+
+def statements(effective: Effective, root: dict[str, Any]) -> Iterator[Statement]:
+    """Say every value in force with its origin, sections that are on key by key."""
+    for name, path in _PATHS.items():
+        sourced: Sourced[Any] = getattr(effective, name)
+        yield Statement(path, sourced.value, sourced.origin)
+
+    yield from _dump_statements(effective, section(root, "dump"))
+    yield from _profiler_statements(effective, section(root, "profiler"))
+
+
+def _dump_statements(effective: Effective, dump: dict[str, Any]) -> Iterator[Statement]:
+    settings = effective.dump.value
+    is_exception = settings is not None and settings.is_exception
+    if is_exception or effective.environment.collect_path:
+        folder = effective.exception_dump_path
+        variable = folder.name if folder.origin is Origin.ENVIRONMENT else ""
+        yield Statement(DUMP_PATH.path, folder.value, folder.origin, variable)
+
+    if settings is None:
+        yield Statement(("dump",), "off", Origin.DEFAULT)
+        return
+
+    for spec in (*DUMP_TEXTS, DUMP_STATS, DUMP_LIST):
+        value = dump.get(spec.name)
+        values: list[Any] = value if isinstance(value, list) else [value]
+        if value and is_of(spec.kind, value) and (not spec.allowed or _are_in(values, spec)):
+            if not (is_exception and spec is DUMP_PATH):
+                said = f"{len(value)} entries" if spec is DUMP_LIST else ", ".join(values)
+                yield Statement(spec.path, said, Origin.FILE)
+        elif spec.default is not None:
+            yield Statement(spec.path, spec.default, Origin.DEFAULT)
+
+
+def _are_in(values: list[str], spec: KeySpec) -> bool:
+    pieces = (piece for value in values for piece in value.split(","))
+    return all(piece in spec.allowed for piece in pieces)
+
+
+def _profiler_statements(effective: Effective, found: dict[str, Any]) -> Iterator[Statement]:
+    if effective.profiler.value is None:
+        override = effective.environment.profiling
+        if override is None:
+            yield Statement(PROFILER.path, "off", Origin.DEFAULT)
+        else:
+            yield Statement(PROFILER.path, override[1], Origin.ENVIRONMENT, override[0])
+
+        return
+
+    for name, key in PROFILER_KEYS.items():
+        path = ("profiler", name)
+        if found.get(name) not in (None, ""):
+            yield Statement(path, found[name], Origin.FILE)
+        elif name == "output" and effective.environment.work_path:
+            folder = f"{effective.environment.work_path}/profiling_data"
+            yield Statement(path, folder, Origin.ENVIRONMENT, "ASCEND_WORK_PATH")
+        else:
+            yield Statement(path, key.default, Origin.DEFAULT)
+
+
 def _said(spec: KeySpec, value: T, default: T) -> Sourced[T]:
     if value is None:
         return Sourced(default)
@@ -193,11 +281,9 @@ def _or_default(spec: KeySpec, value: int | None) -> Sourced[int]:
 
 
 def _exception_path(dump: dict[str, Any], environment: Environment) -> Sourced[str]:
-    if environment.collect_path:
-        return Sourced(environment.collect_path, Origin.ENVIRONMENT, "NPU_COLLECT_PATH")
-
-    if environment.work_path:
-        return Sourced(environment.work_path, Origin.ENVIRONMENT, "ASCEND_WORK_PATH")
+    if environment.exception_folder is not None:
+        variable, folder = environment.exception_folder
+        return Sourced(folder, Origin.ENVIRONMENT, variable)
 
     path = _text(dump, "dump_path")
     return Sourced(path, Origin.FILE, "$.dump.dump_path") if path else Sourced("./")
@@ -206,7 +292,7 @@ def _exception_path(dump: dict[str, Any], environment: Environment) -> Sourced[s
 def _profiler_settings(
     found: dict[str, Any], environment: Environment
 ) -> Sourced[ProfilerSettings | None]:
-    if environment.profiler_sample_config or found.get("switch") != "on":
+    if environment.profiling is not None or found.get("switch") != "on":
         return Sourced(None)
 
     return Sourced(ProfilerSettings(values=dict(found)), Origin.FILE, "$.profiler")
@@ -217,12 +303,12 @@ def _dump_settings(dump: dict[str, Any]) -> Sourced[DumpSettings | None]:
     items = dump.get("dump_list")
     is_single_op = dump.get("dump_op_switch") == "on"
     is_overflow = dump.get("dump_debug") == "on"
-    if not (scene or items or is_single_op or is_overflow):
+    kernel_data = _text(dump, "dump_kernel_data")
+    if not (scene or items or is_single_op or is_overflow or kernel_data):
         return Sourced(None)
 
     stats = _texts(dump, "dump_stats")
     steps = _text(dump, "dump_step")
-    kernel_data = _text(dump, "dump_kernel_data")
     is_data_dump = not is_overflow and scene in (None, "watcher")
     settings = DumpSettings(
         scene=scene,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import final
 
 from attrs import field, frozen
@@ -65,6 +65,25 @@ class Environment:
     #: The variables that were set, as they were.
     given: Mapping[str, str] = field(factory=dict, hash=False)
 
+    @property
+    def exception_folder(self) -> tuple[str, str] | None:
+        """The variable that says where exception dumps go, and what it says."""
+        if self.collect_path is not None:
+            return "NPU_COLLECT_PATH", self.collect_path
+
+        return None if self.work_path is None else ("ASCEND_WORK_PATH", self.work_path)
+
+    @property
+    def profiling(self) -> tuple[str, str] | None:
+        """The variable that takes the place of the profiler section, and its value."""
+        if self.profiler_sample_config is not None:
+            return "PROFILER_SAMPLECONFIG", self.profiler_sample_config
+
+        if self.profiling_mode in ("dynamic", "delay_or_duration"):
+            return "PROFILING_MODE", self.profiling_mode
+
+        return None
+
 
 @final
 class _Reader:
@@ -95,7 +114,7 @@ class _Reader:
         if text is None or text in allowed:
             return text
 
-        self.refuse(name, text, "the default", f"write one of {', '.join(allowed)}")
+        self.refuse(name, text, "nothing", f"write one of {', '.join(allowed)}")
         return text
 
     def device_list(self, name: str) -> tuple[int, ...] | None:
@@ -104,18 +123,13 @@ class _Reader:
         if text is None:
             return None
 
-        numbers: list[int] = []
-        for piece in text.split(","):
-            if not re.fullmatch(r"[0-9]{1,9}", piece):
-                self.drafts.append(Draft("W041", (), {"variable": name, "value": text}))
-                break
-
-            numbers.append(int(piece))
-
-        if any(a >= b for a, b in pairwise(numbers)):
+        pieces = text.split(",")
+        digits = takewhile(re.compile(r"[0-9]{1,9}").fullmatch, pieces)
+        numbers = tuple(map(int, digits))
+        if len(numbers) < len(pieces) or any(a >= b for a, b in pairwise(numbers)):
             self.drafts.append(Draft("W041", (), {"variable": name, "value": text}))
 
-        return tuple(numbers)
+        return numbers
 
     def refuse(self, name: str, text: str, used: object, better: str) -> None:
         args = {"variable": name, "value": text, "used": used, "better": better}

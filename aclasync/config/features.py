@@ -67,10 +67,11 @@ class KeySpec:
     multiple: int = 1
     #: Variables that matter for it, the strongest first.
     environment: tuple[str, ...] = ()
+    #: The key itself.
+    name: str = field(init=False)
 
-    @property
-    def name(self) -> str:
-        """The key itself."""
+    @name.default
+    def _last_of_path(self) -> str:
         return self.path[-1]
 
 
@@ -83,6 +84,11 @@ class FeatureSpec:
     name: str
     keys: tuple[KeySpec, ...]
     products: frozenset[Product] = ALL
+
+
+def by_name(*specs: KeySpec) -> dict[str, KeySpec]:
+    """Return the specs of one object by their keys."""
+    return {spec.name: spec for spec in specs}
 
 
 def _dump(name: str, kind: Kind, effect: str, **more: Any) -> KeySpec:
@@ -128,15 +134,16 @@ DUMP_LEVEL = _dump(
 )  # fmt: skip
 DUMP_SCENE = _dump(
     "dump_scene", Kind.TEXT, "what makes a dump: an exception, or the watcher",
-    allowed=(*EXCEPTION_SCENES, "watcher"),
+    allowed=(*EXCEPTION_SCENES, "watcher"), products=ALL_BUT_IPV350,
 )  # fmt: skip
 DUMP_DATA = _dump(
     "dump_data", Kind.TEXT, "whole tensors, or statistics of them", allowed=("tensor", "stats"),
     default="tensor",
 )  # fmt: skip
 DUMP_DEBUG = _dump(
-    "dump_debug", Kind.TEXT, "dump operators that overflow", allowed=ON_OFF, default="off"
-)
+    "dump_debug", Kind.TEXT, "dump operators that overflow", allowed=ON_OFF, default="off",
+    products=ALL_BUT_IPV350,
+)  # fmt: skip
 DUMP_KERNEL_DATA = _dump(
     "dump_kernel_data", Kind.TEXT, "output of kernels: a comma list", allowed=KERNEL_DATA,
     default="all while a data dump is active",
@@ -157,9 +164,9 @@ ITEM_KEYS = (
 )
 #: Members of the objects in an entry's arrays.
 ENTRY_KEYS = {
-    "optype_blacklist": (("name", Kind.TEXT), ("pos", Kind.TEXTS)),
-    "opname_blacklist": (("name", Kind.TEXT), ("pos", Kind.TEXTS)),
-    "opname_range": (("begin", Kind.TEXT), ("end", Kind.TEXT)),
+    "optype_blacklist": {"name": Kind.TEXT, "pos": Kind.TEXTS},
+    "opname_blacklist": {"name": Kind.TEXT, "pos": Kind.TEXTS},
+    "opname_range": {"begin": Kind.TEXT, "end": Kind.TEXT},
 }
 
 MAX_OPQUEUE_NUM = KeySpec(
@@ -170,6 +177,7 @@ MAX_OPQUEUE_NUM = KeySpec(
 ERR_MSG_MODE = KeySpec(
     path=("err_msg_mode",), kind=Kind.TEXT, step=ConfigStep.ERR_MSG_MODE, allowed=("0", "1"),
     default="0", effect="recent error text per thread (0) or per process (1)",
+    products=ALL_BUT_IPV350,
 )  # fmt: skip
 DEFAULT_DEVICE = KeySpec(
     path=("defaultDevice", "default_device"), kind=Kind.TEXT, step=ConfigStep.DEFAULT_DEVICE,
@@ -213,7 +221,8 @@ EVENT_MODE = KeySpec(
 )  # fmt: skip
 PROFILER = KeySpec(
     path=("profiler",), kind=Kind.OBJECT, step=ConfigStep.PROFILING,
-    effect="what is profiled, and where it goes; see `profiler.PROFILER_KEYS`",
+    effect="what is profiled, and where it goes; see `profiler_rules.PROFILER_KEYS`",
+    products=ALL_BUT_IPV350,
     environment=("PROFILER_SAMPLECONFIG", "PROFILING_MODE", "ASCEND_WORK_PATH"),
 )  # fmt: skip
 
@@ -234,18 +243,27 @@ FEATURES = (
             DUMP_STEP, DUMP_LEVEL,
         ),
     ),
-    FeatureSpec(number=2, name="exception dump", keys=(DUMP_SCENE,)),
-    FeatureSpec(number=3, name="overflow dump", keys=(DUMP_DEBUG,)),
-    FeatureSpec(number=4, name="watcher", keys=(DUMP_SCENE, ITEM_KEYS[1], ITEM_KEYS[2])),
+    FeatureSpec(
+        number=2, name="exception dump", keys=(DUMP_SCENE,), products=DUMP_SCENE.products
+    ),
+    FeatureSpec(
+        number=3, name="overflow dump", keys=(DUMP_DEBUG,), products=DUMP_DEBUG.products
+    ),
+    FeatureSpec(
+        number=4, name="watcher", keys=(DUMP_SCENE, ITEM_KEYS[1], ITEM_KEYS[2]),
+        products=DUMP_SCENE.products,
+    ),
     FeatureSpec(
         number=5, name="kernel debug dump", keys=(DUMP_KERNEL_DATA,),
         products=DUMP_KERNEL_DATA.products,
     ),
-    FeatureSpec(number=6, name="profiling", keys=(PROFILER,)),
+    FeatureSpec(number=6, name="profiling", keys=(PROFILER,), products=PROFILER.products),
     FeatureSpec(
         number=7, name="operator cache ageing", keys=(MAX_OPQUEUE_NUM,), products=ALL_BUT_IPV350
     ),
-    FeatureSpec(number=8, name="error message mode", keys=(ERR_MSG_MODE,)),
+    FeatureSpec(
+        number=8, name="error message mode", keys=(ERR_MSG_MODE,), products=ERR_MSG_MODE.products
+    ),
     FeatureSpec(
         number=9, name="default device", keys=(DEFAULT_DEVICE,), products=ALL_BUT_IPV350
     ),

@@ -95,6 +95,11 @@ def json_path(path: Path) -> str:
     return "".join(parts)
 
 
+def counted(count: int, noun: str) -> str:
+    """Return `no errors`, `1 error`, `2 errors`."""
+    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
+
+
 _SEVERITIES = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO}
 
 

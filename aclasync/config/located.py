@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, final
 from attrs import define, field
 
 from .findings import Location, Path
-from .text import to_double, to_integer
+from .text import lone_surrogates, to_double, to_integer
 
 #: More faults than that say nothing more.
 MAX_FAULTS = 50
@@ -63,8 +63,10 @@ class Located:
     text: str
     value: Any = None
     faults: list[SyntaxFault] = field(factory=list)
-    #: Offsets of values and of the keys before them.
+    #: Offsets of values.
     places: dict[Path, int] = field(factory=dict)
+    #: Offsets of the keys of the members.
+    keys: dict[Path, int] = field(factory=dict)
     #: Path of a key that stands twice, offset of the later and of the earlier one.
     duplicates: list[tuple[Path, int, int]] = field(factory=list)
     _line_starts: list[int] = field(factory=list)
@@ -72,8 +74,11 @@ class Located:
     def location(self, file: str, offset: int) -> Location:
         """Return line and column of an offset, in characters from 1."""
         if not self._line_starts:
-            self._line_starts = [0, *(m.end() for m in re.finditer("\n", self.text))]
+            # A byte order mark is no column.
+            start = 1 if self.text.startswith("\ufeff") else 0
+            self._line_starts = [start, *(m.end() for m in re.finditer("\n", self.text))]
 
+        offset = max(offset, self._line_starts[0])
         line = bisect_right(self._line_starts, offset)
         return Location(file, line, offset - self._line_starts[line - 1] + 1)
 
@@ -90,6 +95,7 @@ def locate(content: bytes) -> Located:
     text = content.decode("utf-8", "surrogateescape")
     reader = _Reader(text)
     reader.read_all()
+    reader.found.faults.sort(key=lambda fault: fault.offset)
     return reader.found
 
 
@@ -186,7 +192,7 @@ class _Reader:
                 self.found.duplicates.append((inner, key_at, keys[key]))
                 self.forget(inner)
 
-            keys[key] = key_at
+            keys[key] = self.found.keys[inner] = key_at
             if self.peek() == ":":
                 self.at += 1
             else:
@@ -304,11 +310,8 @@ class _Reader:
 
     def decoded(self, token: str, start: int) -> str:
         value: str = json.loads(token)
-        if re.search("[\ud800-\udfff]", value) and "\\u" in token:
-            # Bytes that are no UTF-8 are said already; what an escape makes is not.
-            escapes = re.sub("[\udc80-\udcff]", "", value)
-            if re.search("[\ud800-\udfff]", escapes) or "\\udc" in token.lower():
-                self.fault("E132", start)
+        for match in lone_surrogates(token):
+            self.fault("E132", start + match.start(), text=match[0])
 
         return value
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, final
 from aclasync.codes import AclCode
 from aclasync.product import Product
 
-from .check import MISSING, Drafts, kind_of, listed, nearest
+from .check import MISSING, Drafts, kind_of, nearest
 from .environment import Environment
 from .features import ALL, PROFILER
 from .findings import Path
@@ -36,7 +36,8 @@ _NEW_INSTRUCTION_PROFILING = frozenset({Product.ATLAS_A2, Product.ATLAS_A3, Prod
 _FAST_SAMPLING = frozenset({Product.ASCEND_950})
 _OPTYPE_PRODUCTS = ALL - {Product.ATLAS_A2, Product.ATLAS_A3}
 
-_FORBIDDEN_IN_FOLDER = re.compile("[\n\f\r\b\t\v\x7f\"'\\\\%><|&$;`]")
+# The parser behind the reference's gets control characters as escapes, so with a backslash.
+_FORBIDDEN_IN_FOLDER = re.compile("[\0-\x1f\x7f\"'\\\\%><|&$;`]")
 _STORAGE = re.compile(r"([0-9]{1,12})MB")
 _EVENT = re.compile(r"(?:0[xX][0-9a-fA-F]+|[0-9]+)")
 
@@ -50,6 +51,26 @@ class _Context(NamedTuple):
     def refuse(self, code: str, key: str, **args: Any) -> None:
         path: Path = ("profiler", key)
         self.drafts.error(code, path, PROFILER.step, AclCode.INVALID_PARAM, **args)
+
+    def is_text(self, key: str, value: Any) -> bool:
+        if isinstance(value, str):
+            return True
+
+        better = 'write "..."'
+        self.refuse("E402", key, expected="a string", got=kind_of(value), better=better)
+        return False
+
+    def is_integer(self, key: str, value: Any) -> bool:
+        if isinstance(value, int) and not isinstance(value, bool):
+            return True
+
+        better = "write digits without quotes and without a point"
+        self.refuse("E402", key, expected="an integer", got=kind_of(value), better=better)
+        return False
+
+    def refuse_choice(self, key: str, value: str, allowed: tuple[str, ...]) -> None:
+        better = nearest(value, allowed) or "the spelling must be exact"
+        self.refuse("E403", key, value=value, allowed=allowed, better=better)
 
 
 _Rule = Callable[[_Context, str, Any], None]
@@ -75,7 +96,7 @@ def check_profiler(
     if found is MISSING:
         return
 
-    if (override := _override(environment)) is not None:
+    if (override := environment.profiling) is not None:
         variable, value = override
         drafts.warn("W026", PROFILER.path, variable=variable, value=value)
         return
@@ -90,7 +111,7 @@ def check_profiler(
     for name, value in found.items():
         key = PROFILER_KEYS.get(name)
         if key is None:
-            context.refuse("E401", name, better=nearest(name, PROFILER_KEYS))
+            context.refuse("E401", name, better=nearest(name, PROFILER_KEYS) or "remove it")
         # The parser behind the reference's knows no escapes: a quote ends any string.
         elif isinstance(value, str) and '"' in value:
             context.refuse("E405", name, text='"')
@@ -101,41 +122,26 @@ def check_profiler(
         drafts.warn("W031", ("profiler", "hccl"))
 
 
-def _override(environment: Environment) -> tuple[str, str] | None:
-    """Return the variable that takes the section's place, and its value."""
-    if environment.profiler_sample_config is not None:
-        return "PROFILER_SAMPLECONFIG", environment.profiler_sample_config
-
-    if environment.profiling_mode in ("dynamic", "delay_or_duration"):
-        return "PROFILING_MODE", environment.profiling_mode
-
-    return None
-
-
 def _choice(*allowed: str) -> _Rule:
     def rule(context: _Context, key: str, value: Any) -> None:
-        if not isinstance(value, str):
-            context.refuse("E402", key, expected="a string", got=kind_of(value))
-        elif value and value not in allowed:
-            context.refuse("E403", key, value=value, allowed=listed(allowed))
+        if context.is_text(key, value) and value and value not in allowed:
+            context.refuse_choice(key, value, allowed)
 
     return rule
 
 
 def _choices(*allowed: str) -> _Rule:
     def rule(context: _Context, key: str, value: Any) -> None:
-        if not isinstance(value, str):
-            context.refuse("E402", key, expected="a string", got=kind_of(value))
-        elif value and not set(value.split(",")) <= set(allowed):
-            context.refuse("E403", key, value=value, allowed=f"comma lists of {listed(allowed)}")
+        if context.is_text(key, value) and value and not set(value.split(",")) <= set(allowed):
+            better = "separate several with single commas, without spaces"
+            context.refuse("E403", key, value=value, allowed=allowed, better=better)
 
     return rule
 
 
 def _frequency(high: int, fast_high: int | None = None) -> _Rule:
     def rule(context: _Context, key: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, int):
-            context.refuse("E402", key, expected="an integer", got=kind_of(value))
+        if not context.is_integer(key, value):
             return
 
         limit = fast_high if fast_high and context.product in _FAST_SAMPLING else high
@@ -146,8 +152,7 @@ def _frequency(high: int, fast_high: int | None = None) -> _Rule:
 
 
 def _instruction_frequency(context: _Context, key: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        context.refuse("E402", key, expected="an integer", got=kind_of(value))
+    if not context.is_integer(key, value):
         return
 
     is_used = context.found.get("instr_profiling") == "on"
@@ -163,8 +168,7 @@ def metrics_of(product: Product) -> tuple[str, ...]:
 
 
 def _metrics(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str):
-        context.refuse("E402", key, expected="a string", got=kind_of(value))
+    if not context.is_text(key, value):
         return
 
     if len(value) > METRICS_MAX_CHARS:
@@ -177,8 +181,7 @@ def _metrics(context: _Context, key: str, value: Any) -> None:
 
     allowed = metrics_of(context.product)
     if value and value not in allowed:
-        allowed = (*allowed, "Custom:0x..,0x..")
-        context.refuse("E403", key, value=value, allowed=listed(allowed))
+        context.refuse_choice(key, value, (*allowed, "Custom:0x1,0x2"))
 
 
 def _folder(context: _Context, key: str, value: Any) -> None:
@@ -188,8 +191,7 @@ def _folder(context: _Context, key: str, value: Any) -> None:
 
 
 def _storage(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str):
-        context.refuse("E402", key, expected="a string", got=kind_of(value))
+    if not context.is_text(key, value):
         return
 
     match = _STORAGE.fullmatch(value)
@@ -199,18 +201,18 @@ def _storage(context: _Context, key: str, value: Any) -> None:
 
 
 def _operator_types(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str):
-        context.refuse("E402", key, expected="a string", got=kind_of(value))
-    elif value and context.product not in _OPTYPE_PRODUCTS:
+    if not context.is_text(key, value):
+        return
+
+    if value and context.product not in _OPTYPE_PRODUCTS:
         context.refuse("E407", key, product=context.product.name)
     elif len(value) > OPTYPE_MAX_CHARS:
         context.refuse("E408", key, length=len(value), high=OPTYPE_MAX_CHARS)
 
 
 def _some_text(context: _Context, key: str, value: Any) -> None:
-    if not isinstance(value, str) or not value:
-        got = "an empty string" if value == "" else kind_of(value)
-        context.refuse("E402", key, expected="a string", got=got)
+    if context.is_text(key, value) and not value:
+        context.refuse("E409", key)
 
 
 _SWITCH = _choice("on", "off")
@@ -219,7 +221,13 @@ PROFILER_KEYS = {
     key.name: key
     for key in (
         ProfilerKey("switch", _SWITCH, "on starts profiling"),
-        ProfilerKey("output", _folder, "folder of the results", "see the chain", only_on=True),
+        ProfilerKey(
+            "output",
+            _folder,
+            "folder of the results",
+            "the folder of the interpreter",
+            only_on=True,
+        ),
         ProfilerKey("aic_metrics", _metrics, "AI Core counters", "PipeUtilization"),
         ProfilerKey("ascendcl", _SWITCH, "time of acl calls", "on"),
         ProfilerKey("runtime_api", _SWITCH, "time of runtime calls", "on"),

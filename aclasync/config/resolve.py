@@ -17,23 +17,27 @@ from aclasync.codes import AclCode
 from aclasync.errors import ConfigError
 from aclasync.product import Product
 
-from .catalog import ENGLISH
+from .catalog import words_of
 from .check import Drafts, kind_of
 from .dump_rules import check_dump
-from .effective import Effective, Origin, effective_values
+from .effective import Effective, Origin, effective_values, statements
 from .environment import Environment, parse_environment
-from .features import DUMP_ONLY, ERR_MSG_MODE, FEATURES
-from .findings import Draft, Finding, Location, Severity, json_path, severity_of
+from .features import DUMP_ONLY, ERR_MSG_MODE, FEATURES, PROFILER
+from .findings import Draft, Finding, Location, Severity, counted, json_path, severity_of
 from .located import Located, locate
 from .profiler_rules import check_profiler
 from .schema import AclConfig
 from .source import ConfigText, ReadFault, canonical_text
 from .steps import ConfigStep
 from .text import Parsed, parse
-from .value_rules import check_err_msg_mode, check_values
+from .value_rules import check_err_msg_mode, check_values, section
 
+_ENVIRONMENT = "<environment>"
+_OF_ENVIRONMENT = ("W040", "W041")
+# What is wrong is the key itself.
+_OF_KEYS = ("W001", "E401")
 _STEPS = tuple(ConfigStep)
-_ROOT_KEYS = tuple(dict.fromkeys(key.path[0] for f in FEATURES for key in f.keys))
+_ROOT_KEYS = dict.fromkeys(key.path[0] for f in FEATURES for key in f.keys)
 _READ_FAULTS = {
     ReadFault.MISSING: ("E101", ConfigStep.READ),
     ReadFault.UNREADABLE: ("E102", ConfigStep.READ),
@@ -156,7 +160,8 @@ class Resolution:
         if self.is_valid and not (strict and self.warnings):
             return
 
-        counts = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
+        said = counted(len(self.errors), "error"), counted(len(self.warnings), "warning")
+        counts = ", ".join(said)
         code = self._flattened(self.code if not self.is_valid else AclCode.INVALID_PARAM)
         raise ConfigError(
             code, function, f"{self.text.name} can't be used: {counts}", self._said_findings
@@ -202,44 +207,63 @@ class Resolution:
         located = self._located
         name = self.text.name
         return [
-            Draft("W002", path, {"line": located.location(name, earlier).line}, offset=later)
+            Draft(
+                "W002",
+                path,
+                {
+                    "earlier": located.location(name, earlier).line,
+                    "later": located.location(name, later).line,
+                },
+                offset=later,
+            )
             for path, later, earlier in located.duplicates
         ]
 
     def _values(self) -> tuple[Finding, ...]:
         made = []
-        for name, sourced in self.effective:
-            origin = sourced.origin.value
-            if sourced.origin is not Origin.DEFAULT:
-                origin = f"{origin}, {sourced.name}"
+        for said in statements(self.effective, self._root):
+            origin = said.origin.value + (f", {said.variable}" if said.variable else "")
+            value = "not set" if said.value is None else said.value
+            finding = self._finding(Draft("I001", said.path, {"value": value, "origin": origin}))
+            if said.origin is not Origin.FILE:
+                finding = evolve(finding, where=_elsewhere(said.origin, self.text.name))
 
-            is_there = sourced.origin is Origin.FILE
-            draft = Draft("I001", (), {"value": sourced.value, "origin": origin})
-            finding = self._finding(draft)
-            path = sourced.name if is_there else f"({name})"
-            made.append(evolve(finding, path=path, where=Location(self.text.name)))
+            made.append(finding)
 
         return tuple(made)
 
     def _finding(self, draft: Draft) -> Finding:
-        words = ENGLISH[draft.code]
+        message, hint = words_of(draft.code, draft.args)
         return Finding(
             severity_of(draft.code),
             draft.code,
             json_path(draft.path),
             self._where(draft),
-            words.message.format(**draft.args),
-            words.hint.format(**draft.args),
+            message,
+            hint,
             draft.acl_code,
         )
 
     def _where(self, draft: Draft) -> Location:
+        if draft.code in _OF_ENVIRONMENT:
+            return Location(_ENVIRONMENT)
+
         if not self.text.is_file or not self._parsed.content:
             return Location(self.text.name)
 
         located = self._located
-        offset = located.place(draft.path) if draft.offset is None else draft.offset
+        offset = draft.offset
+        if offset is None and draft.code in _OF_KEYS:
+            offset = located.keys.get(draft.path)
+
+        if offset is None:
+            offset = located.place(draft.path)
+
         return located.location(self.text.name, offset)
+
+
+def _elsewhere(origin: Origin, name: str) -> Location:
+    return Location(_ENVIRONMENT if origin is Origin.ENVIRONMENT else name)
 
 
 def resolve_config(
@@ -314,8 +338,9 @@ def _check_text(text: ConfigText, parsed: Parsed, drafts: Drafts) -> Located | N
 
         return None
 
-    if parsed.too_deep:
-        error("E110", 0, depth=parsed.depth, kind=parsed.too_deep)
+    if (nesting := parsed.nesting) is not None:
+        before = parsed.content[: nesting.at].decode("utf-8", "surrogateescape")
+        error("E110", len(before), depth=nesting.depth, kind=nesting.kind)
 
     if parsed.is_valid:
         if parsed.is_cut:
@@ -330,8 +355,8 @@ def _check_text(text: ConfigText, parsed: Parsed, drafts: Drafts) -> Located | N
     if parsed.is_cut and found.faults:
         error("E111", len(found.text))
 
-    if not (found.faults or parsed.too_deep):
-        error("E138", 0, text="the parser refused it")
+    if not (found.faults or nesting):
+        error("E138", 0)
 
     return found
 
@@ -354,20 +379,18 @@ def _check_tree(
             if name != "dump" and name in value:
                 drafts.warn("W011", (name,), product=product.name)
 
-        return check_dump(value, product, drafts)
+        return check_dump(value, product, environment, drafts)
 
     check_err_msg_mode(value, drafts)
-    folder = check_dump(value, product, drafts)
-    check_values(value, product, drafts)
+    folder = check_dump(value, product, environment, drafts)
+    check_values(value, product, environment, drafts)
     check_profiler(value, product, environment, drafts)
-    if value.get("dump") and _is_on(value.get("profiler")):
-        drafts.warn("W020", ("profiler",))
+    if section(value, "profiler").get("switch") == "on":
+        effective = effective_values(value, environment)
+        if effective.dump.value is not None and effective.profiler.value is not None:
+            drafts.warn("W020", PROFILER.path)
 
     return folder
-
-
-def _is_on(profiler: Any) -> bool:
-    return isinstance(profiler, dict) and profiler.get("switch") == "on"
 
 
 def _flattened(draft: Draft) -> Draft:

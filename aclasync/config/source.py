@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from enum import Enum
+from math import isfinite
 from typing import Any, final
 
 from attrs import frozen
@@ -12,10 +13,13 @@ from attrs import frozen
 from aclasync.codes import AclCode
 from aclasync.errors import ConfigError
 
-from .catalog import ENGLISH
-from .findings import Finding, Location, Path, Severity, json_path
+from .catalog import words_of
+from .findings import Finding, Location, Path, Severity, counted, json_path
 from .schema import AclConfig
 from .text import MAX_DEPTH
+
+#: A larger integer fits no double, so that its text would be refused.
+MAX_INTEGER_BITS = 1024
 
 
 @final
@@ -39,7 +43,7 @@ class ConfigText:
     raw: bytes = b""
     #: False for None and for an empty path: the steps that need a configuration are left out.
     is_given: bool = True
-    #: Findings point to lines only in a text that somebody can open.
+    #: Somebody wrote it, so that findings point to its lines; not so the text of a mapping.
     is_file: bool = False
     fault: ReadFault | None = None
     fault_detail: str = ""
@@ -68,7 +72,7 @@ def canonical_text(source: bytes | Mapping[str, Any] | AclConfig | ConfigText | 
 
     if isinstance(source, (bytes, bytearray, memoryview)):
         raw = bytes(source)
-        return ConfigText("<bytes>", raw, is_given=bool(raw))
+        return ConfigText("<bytes>", raw, is_given=bool(raw), is_file=True)
 
     if isinstance(source, Mapping):
         return ConfigText("<mapping>", _to_json(source))
@@ -90,12 +94,12 @@ def _refusal(source: object) -> TypeError:
 
 def _to_json(mapping: Mapping[str, Any]) -> bytes:
     findings: list[Finding] = []
-    plain = _plain(mapping, (), findings)
+    plain = _plain(mapping, (), (), findings)
     if findings:
         raise ConfigError(
             AclCode.INVALID_PARAM,
             "aclInit",
-            f"the mapping holds {len(findings)} values that JSON can't express",
+            f"the mapping can't be written as JSON at {counted(len(findings), 'place')}",
             findings,
         )
 
@@ -107,58 +111,56 @@ def encode(plain: Any) -> bytes:
     return json.dumps(plain, ensure_ascii=False, sort_keys=True, separators=(",", ":")).encode()
 
 
-def _plain(value: Any, path: Path, findings: list[Finding]) -> Any:
+def _plain(value: Any, path: Path, above: tuple[int, ...], findings: list[Finding]) -> Any:
     def refuse(code: str, **args: Any) -> None:
-        words = ENGLISH[code]
-        message = words.message.format(**args)
+        message, hint = words_of(code, args)
+        where = Location("<mapping>")
+        acl_code = AclCode.INVALID_PARAM
         findings.append(
-            Finding(
-                Severity.ERROR,
-                code,
-                json_path(path),
-                Location("<mapping>"),
-                message,
-                words.hint.format(**args),
-                AclCode.INVALID_PARAM,
-            )
+            Finding(Severity.ERROR, code, json_path(path), where, message, hint, acl_code)
         )
 
-    if value is None or isinstance(value, (bool, int)):
-        return value
-
-    if isinstance(value, str):
-        if not _is_encodable(value):
-            refuse("E154")
+    if not isinstance(value, (Mapping, list, tuple)):
+        if (fault := _scalar_fault(value)) is not None:
+            code, args = fault
+            refuse(code, **args)
 
         return value
 
-    if isinstance(value, float):
-        if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124  # NaN
-            refuse("E151", text=repr(value))
-
-        return value
-
-    if len(path) > MAX_DEPTH:
+    # What nests deeper than JSON may, but not that deep, is left to whoever reads the text.
+    if id(value) in above or len(path) > 2 * MAX_DEPTH:
         refuse("E153")
         return None
 
-    if isinstance(value, Mapping):
-        made = {}
-        for key, inner in value.items():
-            if not isinstance(key, str):
-                refuse("E152", text=repr(key))
-            elif not _is_encodable(key):
-                refuse("E154")
-            else:
-                made[key] = _plain(inner, (*path, key), findings)
+    above = (*above, id(value))
+    if not isinstance(value, Mapping):
+        return [_plain(inner, (*path, i), above, findings) for i, inner in enumerate(value)]
 
-        return made
+    made = {}
+    for key, inner in value.items():
+        if not isinstance(key, str):
+            refuse("E152", text=repr(key))
+        elif not _is_encodable(key):
+            refuse("E154")
+        else:
+            made[key] = _plain(inner, (*path, key), above, findings)
 
-    if isinstance(value, (list, tuple)):
-        return [_plain(inner, (*path, i), findings) for i, inner in enumerate(value)]
+    return made
 
-    refuse("E150", kind=type(value).__name__)
-    return None
+
+def _scalar_fault(value: Any) -> tuple[str, dict[str, Any]] | None:
+    """Return code and arguments of why a value is no scalar of JSON; None if it is one."""
+    if isinstance(value, str):
+        return None if _is_encodable(value) else ("E154", {})
+
+    if isinstance(value, int):
+        bits = value.bit_length()
+        return ("E155", {"bits": bits}) if bits > MAX_INTEGER_BITS else None
+
+    if isinstance(value, float):
+        return None if isfinite(value) else ("E151", {"text": repr(value)})
+
+    return None if value is None else ("E150", {"kind": type(value).__name__})
 
 
 def _is_encodable(text: str) -> bool:

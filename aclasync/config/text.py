@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from json.decoder import JSONDecodeError
 from typing import Any, NoReturn, final
 
@@ -17,7 +18,21 @@ from attrs import frozen
 MAX_DEPTH = 10
 
 _BRACKETS = re.compile(rb"[{}\[\]]")
-_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+# Group 1 is half of a pair without its other half.
+_SURROGATES = re.compile(r"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(\\u[dD][89a-fA-F])|\\.", re.DOTALL)
+
+
+@final
+@frozen
+class Nesting:
+    """More nesting than is allowed."""
+
+    #: What is nested: objects or arrays.
+    kind: str
+    #: How deep it gets.
+    depth: int
+    #: Offset of the first bracket too many, in bytes.
+    at: int
 
 
 @final
@@ -31,9 +46,8 @@ class Parsed:
     is_valid: bool = True
     #: Whether some object has a key twice, so that `located` must be asked.
     has_duplicates: bool = False
-    #: The deepest nesting, and of which bracket, when it is too deep.
-    depth: int = 0
-    too_deep: str = ""
+    #: Where it nests too deep, if it does.
+    nesting: Nesting | None = None
     #: There are bytes behind a NUL byte.
     is_cut: bool = False
     #: The NUL byte comes first, so that only one of the reference's parsers sees the text.
@@ -54,17 +68,17 @@ def parse(raw: bytes) -> Parsed:
     if not content:
         return Parsed(b"")
 
-    too_deep, depth = _nesting(content)
+    nesting = _nesting(content)
     try:
         text = content.decode()
     except UnicodeDecodeError:
-        return Parsed(content, is_valid=False, is_cut=is_cut, too_deep=too_deep, depth=depth)
+        return Parsed(content, is_valid=False, is_cut=is_cut, nesting=nesting)
 
-    value, is_valid, has_duplicates = None, not too_deep, False
+    value, is_valid, has_duplicates = None, nesting is None, False
     if is_valid:
         value, is_valid, has_duplicates = _decode(text.removeprefix("\ufeff"))
 
-    return Parsed(content, value, is_valid, has_duplicates, depth, too_deep, is_cut)
+    return Parsed(content, value, is_valid, has_duplicates, nesting, is_cut)
 
 
 def _decode(text: str) -> tuple[Any, bool, bool]:
@@ -86,13 +100,19 @@ def _decode(text: str) -> tuple[Any, bool, bool]:
     )
     try:
         value = decoder.decode(text)
-    except (JSONDecodeError, _RefusedTokenError, RecursionError):
+    except (JSONDecodeError, _RefusedTokenError):
         return None, False, False
 
-    if _SURROGATE_ESCAPE.search(text) and not _is_encodable(value):
+    # Asked of the text, not of the value: a key that stands twice hides the earlier one.
+    if "\\u" in text and any(lone_surrogates(text)):
         return None, False, False
 
     return value, True, has_duplicates
+
+
+def lone_surrogates(text: str) -> Iterator[re.Match[str]]:
+    """Find the escapes that are half of a surrogate pair without its other half."""
+    return (match for match in _SURROGATES.finditer(text) if match[1])
 
 
 def to_integer(digits: str) -> int | float:
@@ -125,37 +145,32 @@ def _refuse_constant(name: str) -> NoReturn:
     raise _RefusedTokenError(name)
 
 
-def _is_encodable(value: Any) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-
-    return True
-
-
-def _nesting(content: bytes) -> tuple[str, int]:
-    """Return the bracket that is nested deeper than allowed, or "", and how deep.
+def _nesting(content: bytes) -> Nesting | None:
+    """Return where brackets nest deeper than allowed, if they do.
 
     A scan over raw bytes, as the reference's: brackets inside strings count, a closer never takes
     its own counter below 0, and braces and brackets are counted apart.
     """
     if content.count(b"{") <= MAX_DEPTH and content.count(b"[") <= MAX_DEPTH:
-        return "", 0
+        return None
 
     open_now = {b"{": 0, b"[": 0}
     deepest = {b"{": 0, b"[": 0}
+    first: dict[bytes, int] = {}
     for match in _BRACKETS.finditer(content):
         bracket = match[0]
         if bracket in open_now:
             open_now[bracket] += 1
             deepest[bracket] = max(deepest[bracket], open_now[bracket])
+            if open_now[bracket] > MAX_DEPTH:
+                first.setdefault(bracket, match.start())
         else:
             opener = b"{" if bracket == b"}" else b"["
             open_now[opener] = max(0, open_now[opener] - 1)
 
-    for opener, kind in ((b"{", "objects"), (b"[", "arrays")):
-        if deepest[opener] > MAX_DEPTH:
-            return kind, deepest[opener]
+    if not first:
+        return None
 
-    return "", 0
+    opener = min(first, key=first.__getitem__)
+    kind = "objects" if opener == b"{" else "arrays"
+    return Nesting(kind, deepest[opener], first[opener])

@@ -8,7 +8,8 @@ from typing import Any
 from aclasync.codes import AclCode
 from aclasync.product import Product
 
-from .check import MISSING, Drafts, kind_of, listed
+from .check import MISSING, Drafts, kind_of
+from .environment import Environment
 from .features import (
     AICORE_STACK,
     BUILT_WITH_O0,
@@ -20,23 +21,29 @@ from .features import (
     SIMT_FIFO,
     STACKS,
     KeySpec,
+    by_name,
 )
 from .findings import Path
 from .steps import ConfigStep
 
 _DEVICE = re.compile(r"0|[1-9][0-9]*")
 _COUNT = re.compile(r"0*[1-9][0-9]{0,17}")
+_STACKS = by_name(*STACKS)
+_DEVICES = by_name(DEFAULT_DEVICE)
+_GRAPHS = by_name(EVENT_MODE)
 _UINT32 = 2**32
 _LONG_MAX = 2**63 - 1
 
 
-def check_values(root: dict[str, Any], product: Product, drafts: Drafts) -> None:
+def check_values(
+    root: dict[str, Any], product: Product, environment: Environment, drafts: Drafts
+) -> None:
     """Check every key but `err_msg_mode`, which comes first, `dump` and `profiler`."""
     if (count := root.get("max_opqueue_num", MISSING)) is not MISSING:
         _check_op_queue(count, product, drafts)
 
     _check_stacks(root, product, drafts)
-    _check_default_device(root, product, drafts)
+    _check_default_device(root, product, environment, drafts)
     for spec in FIFOS:
         if (value := root.get(spec.name, MISSING)) is not MISSING:
             _check_fifo(spec, value, product, drafts)
@@ -50,7 +57,7 @@ def check_err_msg_mode(root: dict[str, Any], drafts: Drafts) -> None:
     if value is MISSING or (isinstance(value, str) and value in ERR_MSG_MODE.allowed):
         return
 
-    args = {"value": value, "allowed": listed(ERR_MSG_MODE.allowed)}
+    args = {"value": value, "allowed": ERR_MSG_MODE.allowed}
     drafts.error("E301", ERR_MSG_MODE.path, ERR_MSG_MODE.step, AclCode.INVALID_PARAM, **args)
 
 
@@ -73,12 +80,22 @@ def stack_bytes(spec: KeySpec, value: Any) -> int | None:
 
 
 def fifo_bytes(spec: KeySpec, value: Any) -> int | None:
-    """Return what a FIFO size becomes; None if it is no positive integer of 64 bits."""
+    """Return what a FIFO size becomes; None if it is none, or out of range."""
+    cut = _fifo_cut(value)
+    assert spec.low is not None
+    assert spec.high is not None
+    if cut is None or not spec.low <= cut <= spec.high:
+        return None
+
+    return -(-cut // spec.multiple) * spec.multiple
+
+
+def _fifo_cut(value: Any) -> int | None:
+    """Return 32 bits of a positive integer of 64 bits; None if it is none."""
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
         return None
 
-    cut = min(value, _LONG_MAX) % _UINT32
-    return -(-cut // spec.multiple) * spec.multiple
+    return min(value, _LONG_MAX) % _UINT32
 
 
 def device_number(value: Any) -> int | None:
@@ -102,8 +119,9 @@ def _check_op_queue(value: Any, product: Product, drafts: Drafts) -> None:
         drafts.warn("W021", MAX_OPQUEUE_NUM.path, value=value, used=MAX_OPQUEUE_NUM.default)
 
 
-def _section_of(root: dict[str, Any], specs: tuple[KeySpec, ...], drafts: Drafts) -> dict[str, Any]:
-    name = specs[0].path[0]
+def _section_of(
+    root: dict[str, Any], name: str, known: dict[str, KeySpec], drafts: Drafts
+) -> dict[str, Any]:
     value = root.get(name, MISSING)
     if value is MISSING:
         return {}
@@ -112,12 +130,12 @@ def _section_of(root: dict[str, Any], specs: tuple[KeySpec, ...], drafts: Drafts
         drafts.warn("W010", (name,), got=kind_of(value))
         return {}
 
-    drafts.unknown_keys(value, (spec.name for spec in specs), (name,))
+    drafts.unknown_keys(value, known, (name,))
     return value
 
 
 def _check_stacks(root: dict[str, Any], product: Product, drafts: Drafts) -> None:
-    found = _section_of(root, STACKS, drafts)
+    found = _section_of(root, "StackSize", _STACKS, drafts)
     for spec in STACKS:
         if (value := found.get(spec.name, MISSING)) is MISSING:
             continue
@@ -139,7 +157,7 @@ def _check_stacks(root: dict[str, Any], product: Product, drafts: Drafts) -> Non
 
 
 def _warn_of_change(spec: KeySpec, value: float, used: int, drafts: Drafts) -> None:
-    if value < 0:
+    if int(value) < 0:
         drafts.warn("W015", spec.path, value=value, used=used)
     elif int(value) != value or int(value) >= _UINT32:
         drafts.warn("W016", spec.path, value=value, used=used)
@@ -149,8 +167,10 @@ def _warn_of_change(spec: KeySpec, value: float, used: int, drafts: Drafts) -> N
         drafts.warn("W012", spec.path, value=value, step=spec.multiple, used=used)
 
 
-def _check_default_device(root: dict[str, Any], product: Product, drafts: Drafts) -> None:
-    found = _section_of(root, (DEFAULT_DEVICE,), drafts)
+def _check_default_device(
+    root: dict[str, Any], product: Product, environment: Environment, drafts: Drafts
+) -> None:
+    found = _section_of(root, "defaultDevice", _DEVICES, drafts)
     value = found.get("default_device", MISSING)
     if value is MISSING:
         return
@@ -162,26 +182,30 @@ def _check_default_device(root: dict[str, Any], product: Product, drafts: Drafts
         drafts.error("E300", path, step, AclCode.FAILURE, **args)
     elif not _DEVICE.fullmatch(value):
         drafts.error("E310", path, step, AclCode.FAILURE, value=value)
-    elif (number := device_number(value)) is None or str(number) != value:
-        used = "not set" if number is None else number
-        drafts.warn("W030", path, used=used)
+    else:
+        number = device_number(value)
+        if str(number) != value:
+            drafts.warn("W030", path, used="not set" if number is None else number)
+
+        visible = environment.visible_devices
+        if visible is not None and number is not None and number >= len(visible):
+            drafts.warn("W032", path, value=number, count=len(visible))
 
 
 def _check_fifo(spec: KeySpec, value: Any, product: Product, drafts: Drafts) -> None:
-    used = fifo_bytes(spec, value)
-    if used is None:
-        got = kind_of(value) if not isinstance(value, (int, float)) else value
+    cut = _fifo_cut(value)
+    if cut is None:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        got = value if is_number else kind_of(value)
         drafts.error("E330", spec.path, spec.step, AclCode.FAILURE, got=got)
         return
 
     drafts.unsupported(spec, product)
-    cut = min(value, _LONG_MAX) % _UINT32
     if spec is SIMT_FIFO and product not in spec.products:
         return
 
-    assert spec.low is not None
-    assert spec.high is not None
-    if not spec.low <= cut <= spec.high:
+    used = fifo_bytes(spec, value)
+    if used is None:
         args = {"value": value, "low": spec.low, "high": spec.high}
         drafts.error("E331", spec.path, spec.step, AclCode.RT_PARAM_INVALID, **args)
     elif cut != value:
@@ -191,7 +215,7 @@ def _check_fifo(spec: KeySpec, value: Any, product: Product, drafts: Drafts) -> 
 
 
 def _check_event_mode(root: dict[str, Any], product: Product, drafts: Drafts) -> None:
-    found = _section_of(root, (EVENT_MODE,), drafts)
+    found = _section_of(root, "acl_graph", _GRAPHS, drafts)
     value = found.get("event_mode", MISSING)
     if value is MISSING:
         return
@@ -201,7 +225,7 @@ def _check_event_mode(root: dict[str, Any], product: Product, drafts: Drafts) ->
     if not isinstance(value, str):
         drafts.error("E341", path, step, AclCode.INVALID_PARAM, got=kind_of(value))
     elif value not in EVENT_MODE.allowed:
-        args = {"value": value, "allowed": listed(EVENT_MODE.allowed)}
+        args = {"value": value, "allowed": EVENT_MODE.allowed}
         drafts.error("E301", path, step, AclCode.INVALID_PARAM, **args)
     elif product not in EVENT_MODE.products:
         acl_code = AclCode.RT_FEATURE_NOT_SUPPORT
