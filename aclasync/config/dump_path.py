@@ -73,4 +73,8 @@ def _is_address(text: str) -> bool:
 
 def _is_byte(piece: str) -> bool:
     match = _LEADING_INTEGER.match(piece)
-    return match is not None and len(match[1]) < 10 and 0 <= int(match[1]) <= 255
+    if match is None:
+        return False
+
+    digits = match[1].lstrip("+-").lstrip("0")
+    return len(digits) < 10 and 0 <= int(match[1]) <= 255

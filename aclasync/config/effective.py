@@ -109,13 +109,7 @@ class _Reader:
         return self.sourced(spec, lambda value: stack_bytes(spec, value), _default_of(spec))
 
     def fifo(self, spec: KeySpec) -> Sourced[int]:
-        def in_bounds(value: Any) -> int | None:
-            size = fifo_bytes(spec, value)
-            assert spec.low is not None
-            assert spec.high is not None
-            return size if size is not None and spec.low <= size <= spec.high else None
-
-        return self.sourced(spec, in_bounds, _default_of(spec))
+        return self.sourced(spec, lambda value: fifo_bytes(spec, value), _default_of(spec))
 
 
 def _default_of(spec: KeySpec) -> int:

@@ -48,8 +48,9 @@ class Kind(Enum):
     INTEGER = "an integer"
 
     def __init__(self, _: str) -> None:
-        types, self.element = _TYPES[self.name]
+        types, element = _TYPES[self.name]
         self.types: tuple[type, ...] = types
+        self.element: type | None = element
 
 
 @final

@@ -67,12 +67,22 @@ def stack_bytes(spec: KeySpec, value: Any) -> int | None:
     return -(-cut // spec.multiple) * spec.multiple % _UINT32
 
 
-def fifo_bytes(spec: KeySpec, value: Any) -> int | None:
-    """Return what a FIFO size becomes; None if it is no positive integer of 64 bits."""
+def cut_fifo_bytes(value: Any) -> int | None:
+    """Return a FIFO size cut to 32 bits; None if it is no positive integer of 64 bits."""
     if isinstance(value, bool) or not isinstance(value, int) or value <= 0:
         return None
 
-    cut = min(value, _LONG_MAX) % _UINT32
+    return min(value, _LONG_MAX) % _UINT32
+
+
+def fifo_bytes(spec: KeySpec, value: Any) -> int | None:
+    """Return what a FIFO size becomes; None if it is refused. Bounds come before rounding."""
+    cut = cut_fifo_bytes(value)
+    assert spec.low is not None
+    assert spec.high is not None
+    if cut is None or not spec.low <= cut <= spec.high:
+        return None
+
     return -(-cut // spec.multiple) * spec.multiple
 
 
@@ -160,20 +170,18 @@ def _check_default_device(root: dict[str, Any], product: Product, drafts: Drafts
 
 
 def _check_fifo(spec: KeySpec, value: Any, product: Product, drafts: Drafts) -> None:
-    used = fifo_bytes(spec, value)
-    if used is None:
+    cut = cut_fifo_bytes(value)
+    if cut is None:
         is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
         drafts.refuse(spec, "E330", got=shown(value) if is_number else kind_of(value))
         return
 
     drafts.unsupported(spec, product)
-    cut = min(value, _LONG_MAX) % _UINT32
     if spec is SIMT_FIFO and product not in spec.products:
         return  # the reference answers that the product lacks it before it looks at the bounds
 
-    assert spec.low is not None
-    assert spec.high is not None
-    if not spec.low <= cut <= spec.high:
+    used = fifo_bytes(spec, value)
+    if used is None:
         drafts.out_of_bounds(spec, product, value)
     elif cut != value:
         drafts.warn("W016", spec.path, value=value, used=used)

@@ -169,7 +169,7 @@ def test_dump_path_is_needed_and_bounded(section: dict[str, str], path: str) -> 
         ("192.168.0.1", "192.168.0.1"), ("192.168.0.1:", "192.168.0.1:"), ("a" * 512, "a" * 512),
         ("1..3.4:/x", "1..3.4:/x"), ("x.2.3.4:/x", "x.2.3.4:/x"), ("-1.2.3.4:/x", "-1.2.3.4:/x"),
         ("192.168.0.1:/x", None), ("1abc.2.3.4:/x", None), ("1.2.3.4.:/x", None),
-        (" 1.+2.3.4:/x", None),
+        (" 1.+2.3.4:/x", None), ("000000000001.2.3.4:/x", None), ("1.2.3.:/x", "1.2.3.:/x"),
     ],
 )  # fmt: skip
 def test_remote_form_needs_no_folder(path: str, local: str | None) -> None:

@@ -142,6 +142,12 @@ def test_fifo_has_its_range(key: str, product: Product, value: int, code: int) -
     assert resolved({key: value}, product=product).code == code
 
 
+@pytest.mark.parametrize("value", [1023, 67108865, 0, "x"])
+def test_fifo_that_is_refused_is_at_its_default(value: object) -> None:
+    """Not at what rounding would make of it."""
+    assert resolved({SIMD: value}).effective.simd_printf_fifo_bytes.value == 32768
+
+
 def test_fifo_is_rounded_up_to_8() -> None:
     """And said so; a size beyond 32 bits is cut."""
     resolution = resolved({SIMD: 1025})
