@@ -52,7 +52,7 @@ class LogTally:
 @final
 @frozen
 class DeviceLimits:
-    """What the configuration set on a device; bytes."""
+    """What the configuration set on a device: bytes, and how many compiled operators it keeps."""
 
     aicore_stack_bytes: int
     simt_stack_bytes: int

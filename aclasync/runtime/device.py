@@ -82,7 +82,7 @@ class Device:
 
     @property
     def limits(self) -> DeviceLimits:
-        """What the configuration set on this device, in bytes."""
+        """What the configuration set on this device."""
         return self._handle.limits
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from pathlib import Path
 
 import anyio
@@ -281,6 +282,9 @@ async def test_relative_path_means_the_folder_of_the_call(
 BAD_SOURCES = {
     "missing": (lambda p: p / "none.json", 100003),
     "directory": (lambda p: p, 100003),
+    "unreadable even for root": (lambda _: "/proc/self/mem", 100003),
+    "device": (lambda _: "/dev/zero", 100003),
+    "socket": (lambda p: p / "socket", 100003),
     "below a file": (lambda p: p / "acl.json" / "x", 100003),
     "FIFO": (lambda p: p / "fifo", 100003),
     "too large": (lambda p: p / "large.json", 100003),
@@ -308,6 +312,9 @@ def endless() -> dict[str, object]:
 def bad_files(tmp_path: Path) -> Path:
     (tmp_path / "acl.json").write_text("{}")
     os.mkfifo(tmp_path / "fifo")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.path.relpath(tmp_path / "socket"))
+
     (tmp_path / "circle").symlink_to(tmp_path / "circle")
     with (tmp_path / "large.json").open("wb") as file:
         file.truncate(10 * 1024 * 1024 + 1)
