@@ -140,7 +140,7 @@ class Resolution:
         if self.is_valid and not (strict and self.warnings):
             return
 
-        counts = f"{len(self.errors)} errors, {len(self.warnings)} warnings"
+        counts = f"{_counted(self.errors, 'error')}, {_counted(self.warnings, 'warning')}"
         code = self._flattened(self.code if not self.is_valid else AclCode.INVALID_PARAM)
         raise ConfigError(
             code, function, f"{self.text.name} can't be used: {counts}", self._said_findings
@@ -342,7 +342,8 @@ def _check_tree(
     check = check_dump(value, product, environment, drafts)
     check_values(value, product, drafts)
     check_profiler(value, product, environment, drafts)
-    if value.get("dump") and is_on(value.get("profiler")):
+    is_dump_off = any(draft.code == "W022" for draft in drafts)
+    if value.get("dump") and not is_dump_off and is_on(value.get("profiler")):
         drafts.warn("W020", ("profiler",))
 
     return check
@@ -350,3 +351,7 @@ def _check_tree(
 
 def _flattened(draft: Draft) -> Draft:
     return draft if draft.step is None else draft._replace(acl_code=AclCode.INTERNAL_ERROR)
+
+
+def _counted(findings: tuple[Finding, ...], name: str) -> str:
+    return f"{len(findings)} {name}{'' if len(findings) == 1 else 's'}"

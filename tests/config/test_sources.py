@@ -197,6 +197,7 @@ def test_errors_carry_all_findings() -> None:
         resolution.raise_for_findings("aclInit")
 
     assert caught.value.code == 100000
+    assert "2 errors, 1 warning" in str(caught.value)
     assert {f.severity for f in caught.value.findings} == {Severity.ERROR, Severity.WARNING}
     at_dump = resolution.fault_error(ConfigStep.DUMP, "aclInit")
     assert at_dump is not None

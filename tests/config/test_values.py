@@ -219,6 +219,8 @@ def test_dump_and_profiling_together_are_told() -> None:
     """They disturb each other; nothing refuses them."""
     both = {"dump": {"dump_path": "./", "dump_op_switch": "on"}, "profiler": {"switch": "on"}}
     assert any("together" in f.message for f in resolved(both).warnings)
+    idle = {"dump": {"dump_path": "./"}, "profiler": {"switch": "on"}}
+    assert not any("together" in f.message for f in resolved(idle).warnings)
     both["profiler"]["switch"] = "off"
     assert not any("together" in f.message for f in resolved(both).warnings)
 
