@@ -86,7 +86,10 @@ class Core:
         self.flush_report: FlushReport | None = None
         rules = self._product_for(InitRequest()).rules
         self.gate: Gate = Gate(
-            initial_state(rules), close_last=self._close_last, let_go=self._let_go
+            initial_state(rules),
+            close_last=self._close_last,
+            give_back=self._give_back,
+            let_go=self._let_go,
         )
         self.registry: Registry = Registry(self, self.gate, lambda: self.span)
         process.watch(self)
@@ -277,6 +280,12 @@ class Core:
             expects_cancel=expects_cancel,
         )
         return span.flush_report
+
+    async def _give_back(self, joined: Joined) -> None:
+        """Release the reference of a caller who was cancelled before it could use it."""
+        await run_uninterrupted(
+            lambda: self.release(OnError.CONTINUE, joined.epoch), expects_cancel=True
+        )
 
     def _let_go(self) -> Callable[[], None]:
         """Take away what an abandoned transition held; return what drops it, without waiting."""

@@ -16,6 +16,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import final
 
+import anyio
+
 from aclasync.lifecycle.events import (
     Abandoned,
     Decision,
@@ -38,18 +40,31 @@ from .loops import HomeLoop, Wakeup
 
 _log = logging.getLogger("aclasync.lifecycle")
 
+# How often a waiter looks whether the loop of whoever runs the transition still exists.
+_PATIENCE_S = 1.0
+
 
 @final
 class Gate:
     """Owns one `LifecycleState`; every change of it passes here."""
 
-    __slots__ = ("_close_last", "_let_go", "_lock", "_owner", "_queue", "_state", "waiting")
+    __slots__ = (
+        "_close_last",
+        "_give_back",
+        "_let_go",
+        "_lock",
+        "_owner",
+        "_queue",
+        "_state",
+        "waiting",
+    )
 
     def __init__(
         self,
         state: LifecycleState,
         *,
         close_last: Callable[[Stop], Awaitable[object]],
+        give_back: Callable[[Joined], Awaitable[object]],
         let_go: Callable[[], Callable[[], None]],
     ) -> None:
         """Begin in a state.
@@ -57,11 +72,13 @@ class Gate:
         Args:
           state: where to begin.
           close_last: runs a finalize for a caller who was cancelled as the last holder.
+          give_back: releases what a cancelled caller joined, when it can't be done at once.
           let_go: takes away, under the lock, what an abandoned transition held, and returns what
             drops it, to be called outside.
         """
         self._state = state
         self._close_last = close_last
+        self._give_back = give_back
         self._let_go = let_go
         #: The loop of whoever runs the transition under way.
         self._owner: HomeLoop | None = None
@@ -110,15 +127,21 @@ class Gate:
             return decision
 
         try:
-            await waiter.wakeup.wait()
+            while waiter.decision is None:
+                with anyio.move_on_after(_PATIENCE_S):
+                    await waiter.wakeup.wait()
+
+                self._free_from_lost_owner()
         except BaseException as exc:
             effect = self._withdraw(waiter, may_close=not isinstance(exc, GeneratorExit))
             if isinstance(effect, Stop):
                 await self._close_last(effect)
+            elif isinstance(effect, Wait) and isinstance(waiter.decision, Joined):
+                # A late callback holds the runtime up; the reference goes back after it.
+                await self._give_back(waiter.decision)
 
             raise
 
-        assert waiter.decision is not None
         return waiter.decision
 
     def feed(self, serial: int, outcome: Outcome, publish: Callable[[Effect], None]) -> Effect:

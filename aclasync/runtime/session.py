@@ -266,7 +266,7 @@ class AclSession:
                 AclCode.REPEAT_FINALIZE, "acl_session", "this session has been left before"
             )
 
-        failures: list[Exception] = []
+        failures: list[BaseException] = []
         devices, self._devices = self._devices or (), None
         for device in reversed(devices):
             failures += await _failures_of(device.aclose())
@@ -275,11 +275,12 @@ class AclSession:
             OnError.CONTINUE, exit_.epoch, on_close=exit_.close_span
         )
         failures += await _failures_of(release)
-        if len(failures) == 1:
-            raise failures[0]
+        ordinary = [failure for failure in failures if isinstance(failure, Exception)]
+        if len(ordinary) > 1:
+            raise FinalizeError("acl_session", ordinary)
 
         if failures:
-            raise FinalizeError("acl_session", failures)
+            raise ordinary[0] if ordinary else failures[0]
 
     async def _open_device(self, device_id: int | None) -> Device:
         core = self.runtime.core
@@ -297,6 +298,12 @@ class AclSession:
             device_id = span.resolution.effective.default_device.value or 0
 
         device = await open_device(span.backend, device_id, core.error_text)
+        if self._epoch == _LEFT:  # while the device was being opened
+            await device.aclose()
+            raise NotInitializedError(
+                AclCode.UNINITIALIZE, "aclrtSetDevice", "the session was left meanwhile"
+            )
+
         if self._devices is None:
             self._devices = []
 
@@ -324,10 +331,12 @@ class _Exit:
             self.span.cut_flush()
 
 
-async def _failures_of(call: Awaitable[object]) -> list[Exception]:
+async def _failures_of(call: Awaitable[object]) -> list[BaseException]:
     try:
         await call
-    except Exception as failure:  # noqa: BLE001  # raised by the caller, once all is closed
+    except GeneratorExit:
+        raise
+    except BaseException as failure:  # noqa: BLE001  # raised by the caller, once all is closed
         return [failure]
 
     return []

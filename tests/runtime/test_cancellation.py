@@ -405,6 +405,39 @@ def test_native_cancel_of_the_last_decided_waiter_finalizes(native_backend) -> N
     run_native(native_backend, main)
 
 
+def test_native_cancel_of_the_last_decided_waiter_waits_for_a_late_callback(
+    native_backend,
+) -> None:
+    """It holds the runtime up; the reference goes back right after it."""
+
+    async def main() -> None:
+        plan = FaultPlan().park("init.OTHER")
+        with fresh_runtime(backend=SpyBackend(plan)) as runtime:
+            waiters: list[asyncio.Task[object]] = []
+
+            async def late(*_: object) -> None:
+                await asyncio.sleep(0.02)
+
+            async def hold() -> None:
+                await runtime.init({})
+                waiters[0].cancel()
+                await runtime.finalize_reference()
+                await runtime.register_init_callback(CallbackType.OTHER, late)
+
+            first = asyncio.ensure_future(hold())
+            await plan.wait_parked("init.OTHER")
+            waiters.append(asyncio.ensure_future(runtime.init({})))
+            await anyio.wait_all_tasks_blocked()
+            plan.release("init.OTHER")
+            await first
+            with pytest.raises(asyncio.CancelledError):
+                await waiters[0]
+
+            assert is_at_rest(runtime)
+
+    run_native(native_backend, main)
+
+
 def test_errors_group_pickles_and_tells_its_parts() -> None:
     """What a cancelled or failed exit leaves for a log is complete."""
     import pickle  # noqa: PLC0415

@@ -607,6 +607,23 @@ async def test_session_closes_the_devices_left_open(runtime: Runtime) -> None:
         await session.open_device()
 
 
+async def test_device_that_opens_after_its_session_was_left_is_closed(runtime: Runtime) -> None:
+    """Nobody would close it later."""
+    session = acl_session()
+    await session.__aenter__()
+    async with anyio.create_task_group() as tasks:
+
+        async def opens() -> None:
+            with pytest.raises(NotInitializedError):
+                await session.open_device()
+
+        tasks.start_soon(opens)
+        await anyio.lowlevel.checkpoint()
+        await session.__aexit__(None, None, None)
+
+    assert runtime.statistics().ref_count == 0
+
+
 async def test_default_device_comes_from_the_config(runtime: Runtime) -> None:
     """An explicit number wins."""
     async with acl_session({"defaultDevice": {"default_device": "1"}}) as session:

@@ -275,6 +275,54 @@ def test_loop_closed_in_the_middle_of_a_transition_frees_the_gate(
         assert "closed in the middle" in caplog.text
 
 
+def test_waiter_frees_the_gate_from_a_loop_that_was_closed_later() -> None:
+    """It was waiting already when the loop of whoever ran the init was closed."""
+    plan = FaultPlan().park("init.MODEL", times=1)
+    with fresh_runtime(backend=SpyBackend(plan)) as runtime:
+        loop = asyncio.new_event_loop()
+        task = loop.create_task(runtime.init())
+        loop.run_until_complete(plan.wait_parked("init.MODEL"))
+        thread = threading.Thread(target=asyncio.run, args=(runtime.init(),))
+        thread.start()
+        while runtime.statistics().waiting < 1:
+            threading.Event().wait(0.001)
+
+        loop.close()
+        thread.join()
+        assert runtime.statistics().ref_count == 1
+        task._log_destroy_pending = False  # type: ignore[attr-defined]  # it is tested
+        asyncio.run(runtime.finalize())
+
+
+def test_shutdown_of_the_loop_with_a_busy_device_gives_the_reference_back(
+    tmp_path, monkeypatch
+) -> None:
+    """`asyncio.run` cancels every task, also the one that leaves the session."""
+    monkeypatch.setenv("ASCEND_PROCESS_LOG_PATH", str(tmp_path))
+    may_end = threading.Event()
+    with fresh_runtime() as runtime:
+
+        async def worker(is_leaving: asyncio.Event) -> None:
+            async with acl_session() as session:
+                device = await session.open_device()
+                busy = asyncio.ensure_future(device.run(may_end.wait))
+                await asyncio.sleep(0)
+                is_leaving.set()
+
+            await busy
+
+        async def main() -> None:
+            is_leaving = asyncio.Event()
+            task = asyncio.ensure_future(worker(is_leaving))
+            await is_leaving.wait()
+            await asyncio.sleep(0)
+            asyncio.get_running_loop().call_later(0.05, may_end.set)
+            del task
+
+        asyncio.run(main())
+        assert is_at_rest(runtime)
+
+
 def test_runs_after_each_other_share_the_runtime() -> None:
     """`asyncio.run` twice in a row: the state belongs to the process, not to a loop."""
     with fresh_runtime() as runtime:
