@@ -9,6 +9,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, TypeVarTuple, final
 
+import anyio
+
 from aclasync.backends.base import (
     Backend,
     DeviceHandle,
@@ -142,7 +144,8 @@ class Device:
 
         Cancellation: closing is finished first.
         """
-        if self._is_closed:
+        if self._is_closed:  # by somebody else, who may be at it still
+            await anyio.to_thread.run_sync(self._thread.join)
             return
 
         self._is_closed = True

@@ -27,6 +27,8 @@ class OwnedThread:
     def __init__(self, name: str) -> None:
         self.name = name
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
+        self._lock = threading.Lock()
+        self._is_closed = False
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -45,16 +47,8 @@ class OwnedThread:
         Raises:
           DeviceError: the thread has ended (107002).
         """
-        if not self._thread.is_alive():
-            raise DeviceError(
-                AclCode.RT_CONTEXT_NULL,
-                self.name,
-                "the thread that owned the device has ended; in a forked process it never lived: "
-                'start workers with the "spawn" start method',
-            )
-
         call = _Call(function, args)
-        self._calls.put(call)
+        self._put(call)
         try:
             await call.wakeup.wait()
         except GeneratorExit:
@@ -64,7 +58,7 @@ class OwnedThread:
             if not call.drop():
                 await run_uninterrupted(call.wakeup.wait, expects_cancel=True)
                 if release is not None and call.error is None:
-                    self._calls.put(_Call(release, (call.result,)))
+                    self._put(_Call(release, (call.result,)))
 
             raise
 
@@ -75,7 +69,22 @@ class OwnedThread:
 
     def close(self) -> None:
         """Let the thread end after the calls it already has."""
-        self._calls.put(None)
+        with self._lock:
+            self._is_closed = True
+            self._calls.put(None)
+
+    def _put(self, call: _Call) -> None:
+        # Nothing may be put behind the end: it would be waited for and never run.
+        with self._lock:
+            if self._is_closed or not self._thread.is_alive():
+                raise DeviceError(
+                    AclCode.RT_CONTEXT_NULL,
+                    self.name,
+                    "the thread that owned the device has ended; in a forked process it never "
+                    'lived: start workers with the "spawn" start method',
+                )
+
+            self._calls.put(call)
 
     def join(self) -> None:
         """Wait, blocking, until the thread has ended."""

@@ -82,3 +82,16 @@ async def test_call_on_a_thread_that_has_ended_is_refused() -> None:
         await anyio.to_thread.run_sync(thread.join)
         with pytest.raises(DeviceError, match="has ended"):
             await thread.call(print)
+
+
+async def test_call_behind_the_end_is_refused() -> None:
+    """It would never run, and be waited for for ever."""
+    may_end = threading.Event()
+    async with owned() as thread, anyio.create_task_group() as tasks:
+        tasks.start_soon(thread.call, may_end.wait)
+        await anyio.wait_all_tasks_blocked()
+        thread.close()
+        with pytest.raises(DeviceError, match="has ended"):
+            await thread.call(print)
+
+        may_end.set()

@@ -607,6 +607,27 @@ async def test_session_closes_the_devices_left_open(runtime: Runtime) -> None:
         await session.open_device()
 
 
+async def test_session_waits_for_a_device_that_somebody_is_closing(runtime: Runtime) -> None:
+    """The runtime does not end under it."""
+    import threading  # noqa: PLC0415
+
+    may_end, closed = threading.Event(), []
+    async with anyio.create_task_group() as tasks, acl_session() as session:
+        device = await session.open_device()
+        tasks.start_soon(device.run, may_end.wait)
+        await anyio.wait_all_tasks_blocked()
+
+        async def close() -> None:
+            await device.aclose()
+            closed.append(runtime.statistics().ref_count)
+
+        tasks.start_soon(close)
+        await anyio.wait_all_tasks_blocked()
+        tasks.start_soon(anyio.to_thread.run_sync, may_end.set)
+
+    assert closed == [1]
+
+
 async def test_device_that_opens_after_its_session_was_left_is_closed(runtime: Runtime) -> None:
     """Nobody would close it later."""
     session = acl_session()
