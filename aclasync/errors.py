@@ -23,6 +23,7 @@ Imports nothing of ours but the numbers.
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -30,6 +31,15 @@ from .codes import AclCode as AclCode
 
 if TYPE_CHECKING:
     from .config.findings import Finding
+
+
+_shown = reprlib.Repr()
+_shown.maxother = _shown.maxstring = _shown.maxlong = 500
+
+
+def shown(value: object) -> str:
+    """Return the repr of somebody's value for a message: in bounds, and whatever it raises."""
+    return _shown.repr(value)
 
 
 class AclError(Exception):

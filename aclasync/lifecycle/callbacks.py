@@ -14,7 +14,7 @@ from typing import Any, final
 from attrs import evolve, frozen
 
 from aclasync.codes import AclCode
-from aclasync.errors import CallbackError, CallbackSlotTakenError
+from aclasync.errors import CallbackError, CallbackSlotTakenError, shown
 
 from .sequence import CallbackType
 
@@ -75,13 +75,15 @@ class CallbackTable:
           TypeError: `callback_type` is no number.
         """
         if not isinstance(callback_type, int):
-            raise TypeError(f"a callback type is a CallbackType or an int, not {callback_type!r}")
+            raise TypeError(
+                f"a callback type is a CallbackType or an int, not {shown(callback_type)}"
+            )
 
         if function is None or not callable(function):
             raise CallbackError(
                 AclCode.INVALID_PARAM,
                 _call_name(kind, "Register"),
-                f"a callback must be a function or a coroutine function, not {function!r}",
+                f"a callback must be a function or a coroutine function, not {shown(function)}",
             )
 
         if callback_type != CallbackType.OTHER:
@@ -122,7 +124,8 @@ class CallbackTable:
         raise CallbackError(
             AclCode.INTERNAL_ERROR,
             _call_name(kind, "UnRegister"),
-            f"{function!r} is not registered as {kind.value} callback of type {callback_type!r}",
+            f"{shown(function)} is not registered as {kind.value} callback of type "
+            f"{shown(callback_type)}",
         )
 
     def next_in_pass(self, kind: CallbackKind, callback_type: int, after: int) -> Callback | None:

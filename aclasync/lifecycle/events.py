@@ -43,16 +43,14 @@ class FinalizeRequested(NamedTuple):
 
 
 @final
-class QuietRequested(NamedTuple):
-    """The caller wants to act while no transition is under way."""
+class HoldRequested(NamedTuple):
+    """No transition is to begin while the caller changes the callbacks or runs a late one."""
+
+    #: The caller, as the reference names it.
+    function: str
 
 
-@final
-class LateCallRequested(NamedTuple):
-    """A callback that was registered late is to be called while the runtime stays up."""
-
-
-Request = InitRequested | ReleaseRequested | FinalizeRequested | QuietRequested | LateCallRequested
+Request = InitRequested | ReleaseRequested | FinalizeRequested | HoldRequested
 
 
 # Outcomes: an order of the machine's was carried out.
@@ -108,8 +106,8 @@ class Forked(NamedTuple):
 
 
 @final
-class LateCallEnded(NamedTuple):
-    """The late callback is over."""
+class HoldEnded(NamedTuple):
+    """A hold is over."""
 
 
 @final
@@ -119,7 +117,7 @@ class Abandoned(NamedTuple):
     error: BaseException
 
 
-Event = Request | Outcome | Withdrawn | Forked | LateCallEnded | Abandoned
+Event = Request | Outcome | Withdrawn | Forked | HoldEnded | Abandoned
 
 
 # Decisions: the answer to a request.
@@ -169,17 +167,11 @@ class NothingToDo(NamedTuple):
 
 
 @final
-class Quiet(NamedTuple):
-    """No transition is under way."""
-
-    is_up: bool
-
-
-@final
-class Admitted(NamedTuple):
-    """The runtime is up and stays so until `LateCallEnded`."""
+class Held(NamedTuple):
+    """The runtime is up, or down, and stays so until `HoldEnded`."""
 
     epoch: int
+    is_up: bool
 
 
 # Orders: one at a time, to whoever runs the transition.
@@ -250,9 +242,7 @@ class CloseStopped(NamedTuple):
     error: Exception
 
 
-Decision = (
-    Wait | ReadFirst | Joined | Counted | Refused | NothingToDo | Quiet | Admitted | Read | Stop
-)
+Decision = Wait | ReadFirst | Joined | Counted | Refused | NothingToDo | Held | Read | Stop
 Effect = Decision | Start | Undo | Release | Opened | OpenFailed | Closed | CloseStopped
 
 # The sequence names that travel inside effects.

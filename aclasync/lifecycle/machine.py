@@ -23,7 +23,6 @@ from aclasync.product import LifecycleRules
 
 from .events import (
     Abandoned,
-    Admitted,
     Closed,
     CloseStopped,
     ConfigRead,
@@ -32,15 +31,14 @@ from .events import (
     Event,
     FinalizeRequested,
     Forked,
+    Held,
+    HoldEnded,
+    HoldRequested,
     InitRequested,
     Joined,
-    LateCallEnded,
-    LateCallRequested,
     NothingToDo,
     Opened,
     OpenFailed,
-    Quiet,
-    QuietRequested,
     Read,
     ReadFirst,
     Refused,
@@ -60,6 +58,8 @@ from .refusals import (
     interrupted,
     lost_loop,
     mismatch,
+    no_callbacks,
+    no_references,
     nothing_to_give_back,
     swept_away,
 )
@@ -102,13 +102,17 @@ def _wait(state: LifecycleState, _: Event) -> Transition:
     return state, Wait()
 
 
-def _admit(state: LifecycleState, _: Event) -> Transition:
+def _hold(state: LifecycleState, event: HoldRequested) -> Transition:
     standing = state.standing
-    return _moved(state, late_calls=standing.late_calls + 1), Admitted(standing.epoch)
+    if not standing.rules.has_callbacks:
+        return state, Refused(no_callbacks(event.function))
+
+    held = _moved(state, holds=standing.holds + 1)
+    return held, Held(standing.epoch, is_up=standing.phase is Phase.UP)
 
 
-def _end_late_call(state: LifecycleState, _: Event) -> Transition:
-    return _moved(state, late_calls=state.standing.late_calls - 1), NothingToDo()
+def _end_hold(state: LifecycleState, _: Event) -> Transition:
+    return _moved(state, holds=state.standing.holds - 1), NothingToDo()
 
 
 def refusal_of_forked_child(state: LifecycleState) -> AclError | None:
@@ -122,9 +126,12 @@ def _refuse_forked(state: LifecycleState, _: Event) -> Transition:
 
 
 def _begin_opening(state: LifecycleState, event: InitRequested) -> Transition:
+    if state.standing.holds:
+        return state, Wait()
+
     serial = state.standing.serial + 1
-    opening = Opening(event.policy, event.content)
-    began = _moved(state, rules=event.rules, phase=Phase.OPENING, transition=opening, serial=serial)
+    opening = Opening(event.policy, event.rules, event.content)
+    began = _moved(state, phase=Phase.OPENING, transition=opening, serial=serial)
     return began, Read(serial)
 
 
@@ -154,6 +161,9 @@ def _join(state: LifecycleState, event: InitRequested) -> Transition:
 
 
 def _release(state: LifecycleState, event: ReleaseRequested) -> Transition:
+    if event.epoch is None and not state.standing.rules.has_callbacks:
+        return state, Refused(no_references())
+
     if event.epoch not in (None, state.standing.epoch):
         return _refuse_swept(state, event)
 
@@ -168,7 +178,8 @@ def _refuse_release(state: LifecycleState, event: ReleaseRequested) -> Transitio
     if event.epoch is not None:
         return _refuse_swept(state, event)
 
-    return state, Refused(nothing_to_give_back())
+    has_references = state.standing.rules.has_callbacks
+    return state, Refused(nothing_to_give_back() if has_references else no_references())
 
 
 def _refuse_swept(state: LifecycleState, _: Event) -> Transition:
@@ -195,17 +206,13 @@ def _finalize_while_down(state: LifecycleState, event: FinalizeRequested) -> Tra
 
 def _begin_closing(state: LifecycleState, on_error: OnError) -> Transition:
     standing = state.standing
-    if standing.late_calls:
+    if standing.holds:
         return state, Wait()
 
     serial = standing.serial + 1
     closing = Closing(on_error, before=standing.phase)
     began = _moved(state, phase=Phase.CLOSING, transition=closing, serial=serial)
     return began, Stop(closing.plan[0], on_error, serial)
-
-
-def _quiet(state: LifecycleState, _: Event) -> Transition:
-    return state, Quiet(is_up=state.standing.phase is Phase.UP)
 
 
 # Outcomes of an init
@@ -222,7 +229,7 @@ def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
         return _begin_undo(state, unreadable, 0)
 
     pinned = standing.pinned
-    if pinned is not None and standing.rules.pins_config and event.content.raw != pinned.raw:
+    if pinned is not None and opening.rules.pins_config and event.content.raw != pinned.raw:
         return _begin_undo(state, mismatch(event.content, pinned, "was first initialised with"), 0)
 
     if opening.policy.validates_first and event.invalid is not None:
@@ -247,10 +254,11 @@ def _next_start(state: LifecycleState) -> Transition:
         pinned = standing.pinned or opening.content
         up = evolve(
             standing,
+            rules=opening.rules,
             phase=Phase.UP,
             epoch=epoch,
             running=opening.content,
-            pinned=pinned if standing.rules.pins_config else None,
+            pinned=pinned if opening.rules.pins_config else None,
             is_finalized=False,
             transition=None,
         )
@@ -340,8 +348,8 @@ def _withdraw(state: LifecycleState, event: Withdrawn) -> Transition:
             return _give_back(state, may_close=event.may_close)
         case Counted(epoch=standing.epoch) if standing.phase is Phase.UP:
             return LifecycleState(state.ref_count + 1, standing), NothingToDo()
-        case Admitted(epoch=standing.epoch):
-            return _end_late_call(state, event)
+        case Held(epoch=standing.epoch):
+            return _end_hold(state, event)
         case Read(serial=standing.serial):
             return _moved(state, phase=Phase.DOWN, transition=None), NothingToDo()
         case Stop(serial=standing.serial):
@@ -371,11 +379,14 @@ def _abandon_closing(state: LifecycleState, event: Abandoned) -> Transition:
 
 def _fork(state: LifecycleState, event: Forked) -> Transition:
     standing = state.standing
-    if standing.phase is Phase.FORKED or (standing.phase is Phase.DOWN and standing.epoch == 0):
+    if standing.phase is Phase.FORKED:
         return state, NothingToDo()
 
+    if standing.phase is Phase.DOWN and standing.epoch == 0:  # it works in the child as well
+        return _moved(state, holds=0), NothingToDo()
+
     forked = evolve(
-        standing, phase=Phase.FORKED, transition=None, late_calls=0, parent_pid=event.parent_pid
+        standing, phase=Phase.FORKED, transition=None, holds=0, parent_pid=event.parent_pid
     )
     return LifecycleState(0, forked), NothingToDo()
 
@@ -415,16 +426,11 @@ TABLE: dict[tuple[type[Event], Phase], Handler] = {
     (FinalizeRequested, Phase.UP): _finalize,
     (FinalizeRequested, Phase.CLOSING): _wait,
     (FinalizeRequested, Phase.FORKED): _refuse_forked,
-    (QuietRequested, Phase.DOWN): _quiet,
-    (QuietRequested, Phase.OPENING): _wait,
-    (QuietRequested, Phase.UP): _quiet,
-    (QuietRequested, Phase.CLOSING): _wait,
-    (QuietRequested, Phase.FORKED): _refuse_forked,
-    (LateCallRequested, Phase.DOWN): _quiet,
-    (LateCallRequested, Phase.OPENING): _wait,
-    (LateCallRequested, Phase.UP): _admit,
-    (LateCallRequested, Phase.CLOSING): _wait,
-    (LateCallRequested, Phase.FORKED): _refuse_forked,
+    (HoldRequested, Phase.DOWN): _hold,
+    (HoldRequested, Phase.OPENING): _wait,
+    (HoldRequested, Phase.UP): _hold,
+    (HoldRequested, Phase.CLOSING): _wait,
+    (HoldRequested, Phase.FORKED): _refuse_forked,
     (ConfigRead, Phase.OPENING): _judge_config,
     (StepSucceeded, Phase.OPENING): _advance_opening,
     (StepFailed, Phase.OPENING): _fail_opening,
@@ -433,6 +439,6 @@ TABLE: dict[tuple[type[Event], Phase], Handler] = {
     (Abandoned, Phase.OPENING): _abandon_opening,
     (Abandoned, Phase.CLOSING): _abandon_closing,
     **{(Withdrawn, phase): _withdraw for phase in Phase},
-    **{(LateCallEnded, phase): _end_late_call for phase in Phase},
+    **{(HoldEnded, phase): _end_hold for phase in Phase},
     **{(Forked, phase): _fork for phase in Phase},
 }

@@ -6,8 +6,10 @@ from aclasync.codes import AclCode
 from aclasync.errors import (
     AclError,
     ConfigMismatchError,
+    FeatureUnsupportedError,
     ForkedRuntimeError,
     RepeatFinalizeError,
+    shown,
 )
 
 from .state import Content
@@ -29,6 +31,22 @@ def nothing_to_give_back() -> RepeatFinalizeError:
         AclCode.REPEAT_FINALIZE,
         "aclFinalizeReference",
         "there is no reference to give back; every init pairs with one finalize_reference",
+    )
+
+
+def no_references() -> FeatureUnsupportedError:
+    """finalize_reference on a product that has none."""
+    return FeatureUnsupportedError(
+        AclCode.FEATURE_UNSUPPORTED,
+        "aclFinalizeReference",
+        "IPV350 has no such call; pair every init with one finalize there",
+    )
+
+
+def no_callbacks(function: str) -> FeatureUnsupportedError:
+    """A callback call on a product that has none."""
+    return FeatureUnsupportedError(
+        AclCode.FEATURE_UNSUPPORTED, function, "IPV350 has no lifecycle callbacks"
     )
 
 
@@ -61,7 +79,7 @@ def mismatch(asked: Content, bound: Content, how: str) -> ConfigMismatchError:
 
 def interrupted(error: BaseException) -> AclError:
     """A step of a finalize ended with what is no ordinary error."""
-    wrapped = AclError(AclCode.FAILURE, "aclFinalize", f"a step was interrupted by {error!r}")
+    wrapped = AclError(AclCode.FAILURE, "aclFinalize", f"a step was interrupted by {shown(error)}")
     wrapped.__cause__ = error
     return wrapped
 

@@ -95,6 +95,8 @@ class Opening:
     """An init sequence under way."""
 
     policy: Policy
+    #: Of the product that is asked for; in force once the init has succeeded.
+    rules: LifecycleRules
     content: Content | None = None
     plan: tuple[InitEntry, ...] = ()
     at: int = 0
@@ -137,8 +139,8 @@ class Standing:
     transition: Opening | Closing | None = None
     #: Counts the transitions, so that whoever ran an abandoned one can't touch a later one.
     serial: int = 0
-    #: Late callbacks under way; the runtime stays up until they are over.
-    late_calls: int = 0
+    #: Callers that change the callbacks or run a late one; no transition begins meanwhile.
+    holds: int = 0
     parent_pid: int = 0
 
 

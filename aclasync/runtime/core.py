@@ -19,7 +19,6 @@ from aclasync.errors import (
     AclError,
     ConfigError,
     ConfigMismatchError,
-    FeatureUnsupportedError,
     NotInitializedError,
 )
 from aclasync.lifecycle.events import (
@@ -51,11 +50,11 @@ from .errtext import ErrorText
 from .flush import FLUSH_VARIABLE, Missing
 from .gate import Gate
 from .invoke import refuse_inside_callback
-from .reading import ConfigSource, describe, read, snapshot_environment
+from .reading import ConfigSource, describe, log_findings, read, snapshot_environment
 from .registry import Registry
 from .span import Span
 from .transition import run_closing, run_opening
-from .uninterrupted import run_uninterrupted
+from .uninterrupted import insist, run_uninterrupted
 from .values import BackendName, ConfigIgnoredWarning, InitOutcome, InitRequest
 
 
@@ -111,37 +110,46 @@ class Core:
         Raises:
           FeatureUnsupportedError: the product counts with finalize alone.
         """
-        if not self.gate.state.standing.rules.has_callbacks:
-            raise FeatureUnsupportedError(
-                AclCode.FEATURE_UNSUPPORTED,
-                "aclFinalizeReference",
-                "IPV350 has no such call; pair every init with one finalize there",
-            )
-
-        return await self.release(on_error)
+        refuse_inside_callback(self, "aclFinalizeReference")
+        return await self._released(await self._ask(ReleaseRequested(on_error)))
 
     async def release(
-        self,
-        on_error: OnError,
-        epoch: int | None = None,
-        *,
-        on_close: Callable[[Span], object] | None = None,
-    ) -> int:
-        """Give back one reference, of the opening `epoch` if a session holds it.
+        self, epoch: int, *, on_close: Callable[[Span], object] | None = None
+    ) -> None:
+        """Give back the reference that somebody holds of the opening `epoch`.
 
-        `on_close` is told what is about to be closed, if it was the last.
+        `on_close` is told what is about to be closed, if it was the last. To be run by
+        `run_uninterrupted`: the wait for its turn begins again when it is cancelled.
         """
         refuse_inside_callback(self, "aclFinalizeReference")
-        decision = await self._ask(ReleaseRequested(on_error, epoch))
+        decision = await insist(lambda: self._ask(ReleaseRequested(OnError.CONTINUE, epoch)))
+        if on_close is not None and isinstance(decision, Stop) and self.span is not None:
+            on_close(self.span)
+
+        await self._released(decision)
+
+    async def _released(self, decision: Decision) -> int:
         if isinstance(decision, Counted):
             return decision.ref_count
 
         assert isinstance(decision, Stop)
-        if on_close is not None and self.span is not None:
-            on_close(self.span)
-
         await self._close(decision)
         return 0
+
+    def cut_flush(self) -> None:
+        """End the wait for the device's log, now or when it begins; for a process that ends."""
+        for span in (self.span, self._moving):
+            if span is not None:
+                span.cut_flush()
+
+    def refuse_forked(self) -> None:
+        """Raise in a forked child of the process that initialised.
+
+        Raises:
+          ForkedRuntimeError: this is one.
+        """
+        if (forked := refusal_of_forked_child(self.gate.state)) is not None:
+            raise forked
 
     def open_span(self, function: str) -> Span:
         """Return what the running init opened.
@@ -150,9 +158,7 @@ class Core:
           NotInitializedError: the runtime is down (100001).
         """
         if self.span is None:
-            if (forked := refusal_of_forked_child(self.gate.state)) is not None:
-                raise forked
-
+            self.refuse_forked()
             raise NotInitializedError(
                 AclCode.UNINITIALIZE, function, "the runtime is down; open a session first"
             )
@@ -212,6 +218,7 @@ class Core:
         outcome: ConfigRead | StepFailed
         try:
             content, resolution = await self._read(request, source)
+            log_findings(resolution)
             span = self._moving = self._span_for(request, resolution)
             outcome = _judge(content, resolution, strict=request.strict)
         except BaseException as exc:  # noqa: BLE001  # raised again by run_opening
@@ -283,9 +290,7 @@ class Core:
 
     async def _give_back(self, joined: Joined) -> None:
         """Release the reference of a caller who was cancelled before it could use it."""
-        await run_uninterrupted(
-            lambda: self.release(OnError.CONTINUE, joined.epoch), expects_cancel=True
-        )
+        await run_uninterrupted(lambda: self.release(joined.epoch), expects_cancel=True)
 
     def _let_go(self) -> Callable[[], None]:
         """Take away what an abandoned transition held; return what drops it, without waiting."""

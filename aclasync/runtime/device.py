@@ -9,8 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, TypeVarTuple, final
 
-import anyio
-
 from aclasync.backends.base import (
     Backend,
     DeviceHandle,
@@ -24,7 +22,7 @@ from aclasync.errors import DeviceError, ForkedRuntimeError
 
 from .errtext import ErrorText
 from .hop import OwnedThread
-from .uninterrupted import run_uninterrupted
+from .uninterrupted import insist, run_uninterrupted
 
 if TYPE_CHECKING:
     import numpy as np
@@ -114,6 +112,7 @@ class Device:
           ValueError: there is no such level.
           TypeError: `text` is no string.
         """
+        self._check_process("write_log")
         if not isinstance(text, str):
             raise TypeError(f"a log line is a string, not {text!r}")
 
@@ -129,6 +128,7 @@ class Device:
 
     def unbind_thread(self) -> None:
         """Leave the calling thread without a context."""
+        self._check_process("unbind_thread")
         self._handle.unbind_thread()
 
     def load_model(self, path: str | PathLike[str]) -> Opening[Model]:
@@ -144,12 +144,16 @@ class Device:
 
         Cancellation: closing is finished first.
         """
+        self._check_process("aclose")
         if self._is_closed:  # by somebody else, who may be at it still
-            await anyio.to_thread.run_sync(self._thread.join)
+            await self._thread.wait_ended()
             return
 
         self._is_closed = True
-        await run_uninterrupted(self._close)
+        try:
+            await run_uninterrupted(self._close)
+        finally:
+            self._thread.close()
 
     async def _load(self, path: Path) -> Model:
         with self._error_text.recording():
@@ -164,32 +168,25 @@ class Device:
 
     async def _unload(self, model: Model, handle: ModelHandle) -> None:
         self._models.remove(model)
-        await self._thread.call(handle.close)
+        await insist(lambda: self._thread.call(handle.close))
 
     async def _close(self) -> None:
-        try:
-            for model in reversed(tuple(self._models)):
-                await model.aclose()
+        for model in reversed(tuple(self._models)):
+            await insist(model.aclose)
 
-            await self._thread.call(self._handle.close)
-        finally:
-            self._thread.close()
+        await insist(lambda: self._thread.call(self._handle.close))
 
     def _check_open(self, function: str) -> None:
-        if os.getpid() != self._pid:
-            raise ForkedRuntimeError(
-                AclCode.INTERNAL_ERROR,
-                function,
-                f"device {self.device_id} was opened by process {self._pid}, of which this is a "
-                'fork: start workers with the "spawn" start method',
-            )
-
+        self._check_process(function)
         if self._is_closed:
             raise DeviceError(
                 AclCode.RT_CONTEXT_NULL,
                 function,
                 f"device {self.device_id} is closed; open it again from a session",
             )
+
+    def _check_process(self, function: str) -> None:
+        _check_process(self._pid, self.device_id, function)
 
 
 @final
@@ -207,6 +204,7 @@ class Model:
         self._device = device
         self._unload = unload
         self.path = path
+        self._pid = os.getpid()
         self._is_closed = False
 
     @property
@@ -243,10 +241,12 @@ class Model:
           NoContextError: it has none (107002); use `execute`, or `device.bind_thread` first.
           DeviceError: as `execute`.
         """
+        _check_process(self._pid, self._device.device_id, "execute_blocking")
         return self._handle.execute(inputs)
 
     async def aclose(self) -> None:
         """Unload the model; a second call does nothing."""
+        _check_process(self._pid, self._device.device_id, "aclose")
         if self._is_closed:
             return
 
@@ -270,3 +270,13 @@ async def open_device(backend: Backend, device_id: int, error_text: ErrorText) -
         raise
 
     return Device(handle, thread, error_text)
+
+
+def _check_process(pid: int, device_id: int, function: str) -> None:
+    if os.getpid() != pid:
+        raise ForkedRuntimeError(
+            AclCode.INTERNAL_ERROR,
+            function,
+            f"device {device_id} was opened by process {pid}, of which this is a fork: "
+            'start workers with the "spawn" start method',
+        )

@@ -14,6 +14,7 @@ from aclasync.backends.base import Backend
 from aclasync.lifecycle.flush import FlushOutcome, FlushReport
 
 from .loops import Wakeup
+from .uninterrupted import insist
 
 FLUSH_VARIABLE = "ASCEND_LOG_DEVICE_FLUSH_TIMEOUT"
 
@@ -93,7 +94,7 @@ async def end_log(
     """End the device's log, spool what was not delivered, and report."""
     # Joining its thread and writing what is left to a file is no work for the loop's thread.
     if backend.has_logs:
-        tally = await anyio.to_thread.run_sync(backend.end_drain)
+        tally = await insist(lambda: anyio.to_thread.run_sync(backend.end_drain))
     else:
         tally = backend.end_drain()
 

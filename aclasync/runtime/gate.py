@@ -23,16 +23,18 @@ from aclasync.lifecycle.events import (
     Decision,
     Effect,
     Forked,
+    Held,
+    HoldEnded,
     Joined,
-    LateCallEnded,
     NothingToDo,
     Outcome,
+    Refused,
     Request,
     Stop,
     Wait,
     Withdrawn,
 )
-from aclasync.lifecycle.machine import step
+from aclasync.lifecycle.machine import refusal_of_forked_child, step
 from aclasync.lifecycle.nested import nested_entry, nested_exit
 from aclasync.lifecycle.state import LifecycleState
 
@@ -51,6 +53,7 @@ class Gate:
     __slots__ = (
         "_close_last",
         "_give_back",
+        "_holders",
         "_let_go",
         "_lock",
         "_owner",
@@ -82,6 +85,8 @@ class Gate:
         self._let_go = let_go
         #: The loop of whoever runs the transition under way.
         self._owner: HomeLoop | None = None
+        # The loops of those who hold the lifecycle still, one entry for each.
+        self._holders: list[HomeLoop] = []
         self._lock = threading.Lock()
         self._queue: deque[_Waiter] = deque()
         self.waiting: int = 0
@@ -116,11 +121,15 @@ class Gate:
 
         Cancellation: safe; a waiter that is cancelled has changed nothing.
         """
+        # Before anything that asks for the event loop: asyncio knows of none in a forked child.
+        if (refusal := refusal_of_forked_child(self._state)) is not None:
+            return Refused(refusal)
+
         decision = self._decide_now(request)
         if decision is not None:
             return decision
 
-        self._free_from_lost_owner()
+        self._free_from_lost_loops()
         waiter = _Waiter(request, Wakeup())
         decision = self._decide_now(request, waiter)
         if decision is not None:
@@ -131,7 +140,7 @@ class Gate:
                 with anyio.move_on_after(_PATIENCE_S):
                     await waiter.wakeup.wait()
 
-                self._free_from_lost_owner()
+                self._free_from_lost_loops()
         except BaseException as exc:
             effect = self._withdraw(waiter, may_close=not isinstance(exc, GeneratorExit))
             if isinstance(effect, Stop):
@@ -165,11 +174,11 @@ class Gate:
         self._serve()
         return effect
 
-    def tell(self, event: LateCallEnded) -> None:
-        """Report what is no outcome of a transition."""
+    def end_hold(self, home: HomeLoop) -> None:
+        """Report that a hold of somebody in that loop is over."""
         with self._lock:
-            state, _ = step(self._state, event)
-            self._commit(state)
+            if self._is_dismissed(home):
+                self._commit(step(self._state, HoldEnded())[0])
 
         self._serve()
 
@@ -177,8 +186,7 @@ class Gate:
         """Take back a decision that its caller, who is in this loop, can't act upon."""
         home = HomeLoop()
         with self._lock:
-            state, effect = step(self._state, Withdrawn(decision))
-            self._commit(state, home)
+            effect = self._take_back(decision, home, may_close=True)
 
         self._serve()
         return effect
@@ -203,6 +211,7 @@ class Gate:
         self._lock = threading.Lock()
         self._queue = deque()
         self._owner = None
+        self._holders = []
         self.waiting = 0
         self._state, _ = step(self._state, Forked(parent_pid))
 
@@ -221,8 +230,7 @@ class Gate:
             if not self._queue:
                 state, decision = step(self._state, request)
                 if not isinstance(decision, Wait):
-                    self._commit(state, home)
-                    return decision  # type: ignore[return-value]  # requests get decisions only
+                    return self._decided(state, decision, home)
 
             if waiter is not None:
                 self._queue.append(waiter)
@@ -246,21 +254,50 @@ class Gate:
                 if isinstance(decision, Wait):
                     return
 
-                self._commit(state, waiter.wakeup.home)
-                waiter.decision = decision  # type: ignore[assignment]  # as above
+                waiter.decision = self._decided(state, decision, waiter.wakeup.home)
                 self._drop_first()
 
             if not waiter.wakeup.wake():
                 self._withdraw(waiter, may_close=False)
 
-    def _free_from_lost_owner(self) -> None:
-        # Its task may never be collected: anyio keeps tasks with open scopes alive.
+    def _decided(self, state: LifecycleState, decision: Effect, home: HomeLoop) -> Decision:
+        """Make `state` the state, as the answer to somebody in that loop."""
+        self._commit(state, home)
+        if isinstance(decision, Held):
+            self._holders.append(home)
+
+        return decision  # type: ignore[return-value]  # requests get decisions only
+
+    def _free_from_lost_loops(self) -> None:
+        # Their tasks may never be collected: anyio keeps tasks with open scopes alive.
         with self._lock:
             is_lost = self._owner is not None and self._owner.is_closed()
             serial = self._state.standing.serial
+            lost_holders = [home for home in self._holders if home.is_closed()]
+
+        for home in lost_holders:
+            _log.error("the event loop was closed in the middle of a late callback")
+            self.end_hold(home)
 
         if is_lost:
             self.abandon(serial, RuntimeError("event loop is closed"))
+
+    def _is_dismissed(self, home: HomeLoop) -> bool:
+        """Strike one hold of that loop off; return False if there is none (any more)."""
+        for at, holder in enumerate(self._holders):
+            if holder.is_same_as(home):
+                del self._holders[at]
+                return True
+
+        return False
+
+    def _take_back(self, decision: Decision, home: HomeLoop, *, may_close: bool) -> Effect:
+        if isinstance(decision, Held) and not self._is_dismissed(home):
+            return NothingToDo()
+
+        state, effect = step(self._state, Withdrawn(decision, may_close))
+        self._commit(state, home)
+        return effect
 
     def _drop_first(self) -> None:
         if not self._queue.popleft().has_gone:
@@ -274,8 +311,7 @@ class Gate:
                 return NothingToDo()
 
             count = self._state.ref_count
-            state, effect = step(self._state, Withdrawn(waiter.decision, may_close))
-            self._commit(state, waiter.wakeup.home)
+            effect = self._take_back(waiter.decision, waiter.wakeup.home, may_close=may_close)
             is_kept = not may_close and isinstance(waiter.decision, Joined)
             is_kept = is_kept and self._state.ref_count == count
 

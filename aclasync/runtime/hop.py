@@ -29,6 +29,8 @@ class OwnedThread:
         self._calls: SimpleQueue[_Call | None] = SimpleQueue()
         self._lock = threading.Lock()
         self._is_closed = False
+        self._has_ended = False
+        self._waiting_for_end: list[Wakeup] = []
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
@@ -70,8 +72,20 @@ class OwnedThread:
     def close(self) -> None:
         """Let the thread end after the calls it already has."""
         with self._lock:
-            self._is_closed = True
-            self._calls.put(None)
+            if not self._is_closed:
+                self._is_closed = True
+                self._calls.put(None)
+
+    async def wait_ended(self) -> None:
+        """Wait until the thread has done all its calls and was closed."""
+        wakeup = Wakeup()
+        with self._lock:
+            if self._has_ended:
+                return
+
+            self._waiting_for_end.append(wakeup)
+
+        await wakeup.wait()
 
     def _put(self, call: _Call) -> None:
         # Nothing may be put behind the end: it would be waited for and never run.
@@ -86,14 +100,17 @@ class OwnedThread:
 
             self._calls.put(call)
 
-    def join(self) -> None:
-        """Wait, blocking, until the thread has ended."""
-        self._thread.join()
-
     def _work(self) -> None:
         while (call := self._calls.get()) is not None:
             call.run()
             del call  # a waiting thread must not keep the last call's arguments alive
+
+        with self._lock:
+            self._has_ended = True
+            waiting, self._waiting_for_end = self._waiting_for_end, []
+
+        for wakeup in waiting:
+            wakeup.wake()
 
 
 class _Call:

@@ -15,7 +15,7 @@ from typing import Any, final
 import anyio
 
 from aclasync.codes import AclCode
-from aclasync.errors import AclError, CallbackError, ReentrantLifecycleError
+from aclasync.errors import AclError, CallbackError, ReentrantLifecycleError, shown
 from aclasync.lifecycle.callbacks import Callback
 
 
@@ -80,7 +80,7 @@ async def invoke(
                 raise CallbackError(AclCode.FAILURE, "callback", detail) from exc
 
             raise CallbackError(
-                AclCode.FAILURE, "callback", f"the {callback} raised {exc!r}"
+                AclCode.FAILURE, "callback", f"the {callback} raised {shown(exc)}"
             ) from exc
 
 
@@ -97,7 +97,8 @@ def check_status(callback: Callback, status: object) -> None:
         raise CallbackError(
             AclCode.FAILURE,
             "callback",
-            f"the {callback} returned {status!r}; it must return None or an int, 0 for success",
+            f"the {callback} returned {shown(status)}; "
+            "it must return None or an int, 0 for success",
         )
 
     if status != 0:
@@ -122,6 +123,11 @@ async def _call(
         # Without a bound a thread is waited for: an abandoned one could not be accounted for.
         result = await anyio.to_thread.run_sync(function, *args, abandon_on_cancel=is_bounded)
     else:
-        result = function(*args)
+        try:
+            result = function(*args)
+        except (GeneratorExit, anyio.get_cancelled_exc_class()) as exc:
+            # Not the caller's, who can be cancelled or thrown away only while awaiting.
+            detail = f"the {callback} raised {shown(exc)}"
+            raise CallbackError(AclCode.FAILURE, "callback", detail) from exc
 
     return await result if isawaitable(result) else result

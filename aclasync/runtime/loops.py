@@ -12,6 +12,16 @@ from typing import Any, final
 import anyio
 
 
+def is_inside_loop() -> bool:
+    """Whether an event loop runs in this thread; asyncio knows of none in a forked child."""
+    try:
+        anyio.lowlevel.current_token()
+    except anyio.NoEventLoopError:
+        return False
+
+    return True
+
+
 @final
 class HomeLoop:
     """The event loop in which this object was made."""
@@ -20,6 +30,10 @@ class HomeLoop:
 
     def __init__(self) -> None:
         self._native: Any = anyio.lowlevel.current_token().native_token
+
+    def is_same_as(self, other: HomeLoop) -> bool:
+        """Whether both are one event loop."""
+        return self._native is other._native
 
     def is_closed(self) -> bool:
         """Whether nothing will ever run there again."""

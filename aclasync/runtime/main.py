@@ -1,18 +1,20 @@
 """Run a main coroutine so that SIGINT and SIGTERM become cancellation.
 
-The first signal cancels, the second one also skips the wait for the device's log, the third ends
-the process at once. Nothing else in the library touches signal handlers.
+The first signal cancels, the second one also skips the wait for the device's log, now or later;
+the third ends the process at once. Nothing else in the library touches signal handlers.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from types import FrameType
 from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
 
 import anyio
+
+from aclasync.errors import shown
 
 from .loops import Wakeup
 from .runtime import default_runtime
@@ -42,8 +44,21 @@ def run(
     Raises:
       SystemExit: a signal ended `main`; the code is 130 for SIGINT and 143 for SIGTERM.
       RuntimeError: an event loop runs in this thread already.
+      ForkedRuntimeError: this process was forked from one that had initialised ACL.
+      TypeError: `main` is a coroutine, or can't be called.
     """
+    _check_callable(main)
+    default_runtime().core.refuse_forked()
     return anyio.run(_guarded, main, args, backend=backend, backend_options=backend_options)
+
+
+def _check_callable(main: object) -> None:
+    if isinstance(main, Coroutine):
+        main.close()
+        raise TypeError("run calls the function itself: write run(main), not run(main())")
+
+    if not callable(main):
+        raise TypeError(f"run takes a coroutine function, not {shown(main)}")
 
 
 async def _guarded(main: Callable[[*Args], Awaitable[T]], args: tuple[*Args]) -> T:
@@ -87,7 +102,7 @@ class _SignalGuard:
             self._wakeup = Wakeup()
             self.scope.cancel()
             if len(self.received) > 1:
-                default_runtime().skip_flush()
+                default_runtime().core.cut_flush()
 
     def _receive(self, number: int, _frame: FrameType | None) -> None:
         self.received.append(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
 import time
@@ -20,6 +21,7 @@ from aclasync.config import (
     FolderState,
     ReadFault,
     Resolution,
+    Severity,
     canonical_text,
     resolve_config,
 )
@@ -30,6 +32,8 @@ from aclasync.product import Product
 ConfigSource: TypeAlias = (
     "str | PathLike[str] | Mapping[str, Any] | bytes | AclConfig | Resolution | None"
 )
+
+_log = logging.getLogger("aclasync.config")
 
 MAX_FILE_BYTES = 10 * 1024 * 1024
 
@@ -72,6 +76,13 @@ async def describe(config: ConfigSource) -> tuple[Content | None, ConfigText | s
 
     text = canonical_text(config)
     return Content(text.name, text.raw), text
+
+
+def log_findings(resolution: Resolution) -> None:
+    """Log what the configuration and the environment say in vain; an error is raised instead."""
+    for finding in resolution.findings:
+        if finding.severity is Severity.WARNING:
+            _log.warning("%s", finding)
 
 
 async def read(

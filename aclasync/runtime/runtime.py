@@ -21,6 +21,8 @@ from .values import (
     InitOutcome,
     MismatchName,
     RuntimeStatistics,
+    check_product,
+    check_seconds,
     checked_request,
 )
 
@@ -48,7 +50,13 @@ class Runtime:
           product: the product of sessions that name none; the backend's own by default.
           callback_timeout: seconds that one lifecycle callback may take; None for no bound.
           backend_opener: opens the backend at the first init; see `aclasync.testing`.
+
+        Raises:
+          TypeError: an argument is of another type.
+          ValueError: `callback_timeout` is no time to wait.
         """
+        check_product(product)
+        check_seconds("callback_timeout", callback_timeout)
         #: For the library itself.
         self.core: Core = Core(
             backend=backend,

@@ -12,18 +12,18 @@ from attrs import evolve
 
 from aclasync.codes import AclCode
 from aclasync.config import AclConfig, Resolution
-from aclasync.errors import FinalizeError, NotInitializedError, RepeatFinalizeError
+from aclasync.errors import FinalizeError, NotInitializedError, RepeatFinalizeError, shown
 from aclasync.lifecycle.flush import FlushReport
-from aclasync.lifecycle.state import OnError
 from aclasync.product import Product
 
 from .core import Core
 from .device import Device, Opening, open_device
 from .invoke import refuse_inside_callback, running_run
+from .loops import is_inside_loop
 from .reading import ConfigSource
 from .runtime import Runtime, default_runtime
 from .span import Span
-from .uninterrupted import run_uninterrupted
+from .uninterrupted import insist, run_uninterrupted
 from .values import BackendName, InitRequest, MismatchName, checked_request
 
 _log = logging.getLogger("aclasync.lifecycle")
@@ -32,8 +32,11 @@ _log = logging.getLogger("aclasync.lifecycle")
 # runtime that is up allocates nothing but the session.
 _PLAIN = InitRequest()
 
-# The epoch of a session that has given its reference back; no opening ever has it.
+# The epochs of a session that holds no reference; no opening ever has them.
+_NEW = 0
 _LEFT = -1
+_ENTERING = -2
+_NOT_OPEN = (_NEW, _ENTERING)
 
 
 def acl_session(
@@ -117,7 +120,7 @@ class AclSession:
     def __init__(self, config: ConfigSource, request: InitRequest) -> None:
         self._config = config
         self._request = request
-        self._epoch = 0
+        self._epoch = _NEW
 
     async def __aenter__(self) -> Self:
         if self._epoch:
@@ -143,7 +146,13 @@ class AclSession:
                 self._flush_report: FlushReport | None = None
                 return self
 
-        await self._enter(runtime)
+        self._epoch = _ENTERING
+        try:
+            await self._enter(runtime)
+        except BaseException:
+            self._epoch = _NEW
+            raise
+
         return self
 
     async def __aexit__(
@@ -152,7 +161,11 @@ class AclSession:
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        epoch, self._epoch = self._epoch, _LEFT
+        epoch = self._epoch
+        if epoch in _NOT_OPEN:
+            self.runtime  # noqa: B018  # says so
+
+        self._epoch = _LEFT
         if self._devices is None and self._gate.leave_nested(epoch):
             return
 
@@ -165,7 +178,7 @@ class AclSession:
         Raises:
           NotInitializedError: it has not been entered yet; so does everything below (100001).
         """
-        if not self._epoch:
+        if self._epoch in _NOT_OPEN:
             raise NotInitializedError(
                 AclCode.UNINITIALIZE,
                 "acl_session",
@@ -209,7 +222,7 @@ class AclSession:
     @property
     def flush_report(self) -> FlushReport | None:
         """What became of the device's log, if leaving this session ended the runtime."""
-        return self._flush_report if self._epoch else None
+        return None if self._epoch in _NOT_OPEN else self._flush_report
 
     def open_device(self, device_id: int | None = None) -> Opening[Device]:
         """Open a device: `await` it, or hold it with `async with`; the session closes what is left.
@@ -225,8 +238,11 @@ class AclSession:
         return Opening(lambda: self._open_device(device_id))
 
     def __repr__(self) -> str:
-        if self._epoch in (0, _LEFT):
-            return "<AclSession left>" if self._epoch else "<AclSession not entered>"
+        if self._epoch in _NOT_OPEN:
+            return "<AclSession not entered>"
+
+        if self._epoch == _LEFT:
+            return "<AclSession left>"
 
         return f"<AclSession of {self._runtime!r}{', joined' if self.joined else ''}>"
 
@@ -242,9 +258,16 @@ class AclSession:
         self._flush_report = None
 
     async def _leave(self, epoch: int, exc: BaseException | None) -> None:
+        if isinstance(exc, GeneratorExit) and not is_inside_loop():
+            # The task was thrown away with its event loop: nothing can be awaited here.
+            _log.warning("a session was lost with its event loop and still holds a reference")
+            return
+
         exit_ = _Exit(epoch)
+        core = self._runtime.core
         try:
-            with self._runtime.core.error_text.recording():
+            core.refuse_forked()
+            with core.error_text.recording():
                 await run_uninterrupted(
                     lambda: self._close(exit_),
                     on_cancel=exit_.cut_flush,
@@ -255,7 +278,7 @@ class AclSession:
                 raise
 
             _log.exception("leaving the session failed, too")
-            exc.add_note(f"leaving the session failed, too: {failure!r}")
+            exc.add_note(f"leaving the session failed, too: {shown(failure)}")
         finally:
             if exit_.span is not None:
                 self._flush_report = exit_.span.flush_report
@@ -269,11 +292,9 @@ class AclSession:
         failures: list[BaseException] = []
         devices, self._devices = self._devices or (), None
         for device in reversed(devices):
-            failures += await _failures_of(device.aclose())
+            failures += await _failures_of(insist(device.aclose))
 
-        release = self._runtime.core.release(
-            OnError.CONTINUE, exit_.epoch, on_close=exit_.close_span
-        )
+        release = self._runtime.core.release(exit_.epoch, on_close=exit_.close_span)
         failures += await _failures_of(release)
         ordinary = [failure for failure in failures if isinstance(failure, Exception)]
         if len(ordinary) > 1:

@@ -16,7 +16,7 @@ from attrs import define, field
 from aclasync.backends.base import Backend
 from aclasync.codes import AclCode
 from aclasync.config import Resolution
-from aclasync.errors import AclError, BackendError, CallbackError
+from aclasync.errors import AclError, BackendError, CallbackError, shown
 from aclasync.lifecycle.callbacks import Callback, CallbackKind, CallbackTable
 from aclasync.lifecycle.events import Start, Stop
 from aclasync.lifecycle.flush import NOTHING_TO_FLUSH, FlushOutcome, FlushReport
@@ -120,16 +120,19 @@ class Span:
 
     async def release(self) -> None:
         """End the log and let go of the device; the span is not used again."""
+        backend = self.backend
+        if backend is None:
+            return
+
+        outcome, elapsed_s = self._waited
         try:
-            if self.backend is not None:
-                outcome, elapsed_s = self._waited
-                self.flush_report = await end_log(
-                    self.backend, outcome, elapsed_s, self.flush_timeout_s
-                )
-                await self._call_backend(self.backend.close)
+            self.flush_report = await end_log(backend, outcome, elapsed_s, self.flush_timeout_s)
         finally:
-            if self._thread is not None:
-                self._thread.close()
+            try:
+                await self._call_backend(backend.close)
+            finally:
+                if self._thread is not None:
+                    self._thread.close()
 
     def drop(self) -> None:
         """Let go of the backend without waiting; contexts that were entered stay so."""
@@ -202,7 +205,9 @@ class Span:
             context.__enter__()
         else:
             raise CallbackError(
-                AclCode.FAILURE, "callback", f"{context!r} of the {callback} is no context manager"
+                AclCode.FAILURE,
+                "callback",
+                f"{shown(context)} of the {callback} is no context manager",
             )
 
         self._entered[callback.serial] = (callback, context)
@@ -260,7 +265,9 @@ class Span:
             raise
         except Exception as exc:
             raise BackendError(
-                AclCode.FAILURE, self.backend.name, f"{function.__name__}{args[:1]} raised {exc!r}"
+                AclCode.FAILURE,
+                self.backend.name,
+                f"{function.__name__}{args[:1]} raised {shown(exc)}",
             ) from exc
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-from aclasync.errors import FinalizeError
+from aclasync.errors import FinalizeError, shown
 from aclasync.lifecycle.events import (
     Closed,
     CloseStopped,
@@ -58,7 +58,7 @@ async def run_opening(
 
     for undo_failure in failed.undo_failures:
         _log.error("undoing the init failed", exc_info=undo_failure)
-        failed.error.add_note(f"undoing failed, too: {undo_failure!r}")
+        failed.error.add_note(f"undoing failed, too: {shown(undo_failure)}")
 
     raise failed.error
 

@@ -2,15 +2,18 @@
 
 A shielded scope alone stops scope cancellation but not `task.cancel()`, which interrupts whatever
 its own task awaits. So the work gets a task of its own, and only the wait for it is interrupted.
+An event loop that is shut down cancels every task, that one too: once, shielded or not.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
 
 import anyio
+
+from aclasync.errors import shown
 
 T = TypeVar("T")
 
@@ -31,9 +34,11 @@ async def run_uninterrupted(
     """
     results: list[T] = []
     failures: list[BaseException] = []
+    has_begun = anyio.Event()
     is_over = anyio.Event()
 
     async def run() -> None:
+        has_begun.set()
         # The scope keeps the task group's own cancellation out.
         with anyio.CancelScope(shield=True):
             try:
@@ -45,21 +50,38 @@ async def run_uninterrupted(
 
         is_over.set()
 
-    try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(run)
-            try:
-                with anyio.CancelScope(shield=expects_cancel):
-                    await is_over.wait()
-            except BaseException:
-                if on_cancel is not None:
-                    on_cancel()
+    async def run_in_own_task(*, expects_cancel: bool) -> None:
+        running = run()
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_itself, running)
+                try:
+                    with anyio.CancelScope(shield=expects_cancel):
+                        await is_over.wait()
+                except BaseException:
+                    if on_cancel is not None:
+                        on_cancel()
 
-                raise
+                    raise
+        finally:
+            if not has_begun.is_set():
+                running.close()
+
+    try:
+        await run_in_own_task(expects_cancel=expects_cancel)
+    except GeneratorExit:
+        raise
     except BaseException as cancellation:
+        # A task that is cancelled before its first step never takes one; the work gets another.
+        while not has_begun.is_set():
+            try:
+                await run_in_own_task(expects_cancel=True)
+            except anyio.get_cancelled_exc_class():
+                continue
+
         for failure in failures:
             _log.error("failed while being cancelled", exc_info=failure)
-            cancellation.add_note(f"meanwhile: {failure!r}")
+            cancellation.add_note(f"meanwhile: {shown(failure)}")
 
         raise
 
@@ -67,3 +89,20 @@ async def run_uninterrupted(
         raise failures[0]
 
     return results[0]
+
+
+async def insist(call: Callable[[], Awaitable[T]]) -> T:
+    """Await `call` again for as long as it is cancelled, which must leave nothing changed.
+
+    For work that `run_uninterrupted` runs: what reaches it is the shutdown of its event loop, and
+    whoever waits for the work is told of that as well.
+    """
+    while True:
+        try:
+            return await call()
+        except anyio.get_cancelled_exc_class():
+            continue
+
+
+async def _itself(running: Coroutine[Any, Any, None]) -> None:
+    await running

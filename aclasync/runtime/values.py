@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Literal, TypeAlias, final, get_args
 
@@ -10,6 +9,7 @@ from attrs import frozen
 
 from aclasync.codes import AclCode
 from aclasync.config import AclConfig
+from aclasync.errors import shown
 from aclasync.lifecycle.callbacks import Callback
 from aclasync.lifecycle.flush import FlushReport
 from aclasync.lifecycle.state import SAFE, OnMismatch, Phase, Policy
@@ -20,6 +20,9 @@ from .reading import ConfigSource
 BackendName: TypeAlias = Literal["auto", "embedded", "cann"]
 MismatchName: TypeAlias = Literal["error", "warn", "ignore"]
 ErrorName: TypeAlias = Literal["continue", "stop"]
+
+# Event loops take no much longer time.
+_YEAR_S = 366 * 24 * 3600
 
 
 class ConfigIgnoredWarning(UserWarning):
@@ -78,6 +81,47 @@ class InitRequest:
     flush_timeout: float | None = None
 
 
+def check_product(product: object) -> None:
+    """Refuse what is no product.
+
+    Raises:
+      TypeError: it is neither a `Product` nor None.
+    """
+    if product is not None and not isinstance(product, Product):
+        raise TypeError(
+            f"product must be a Product, such as Product.ATLAS_A2, not {shown(product)}"
+        )
+
+
+def check_seconds(name: str, seconds: object) -> None:
+    """Refuse what is no time to wait; None is one.
+
+    Raises:
+      TypeError: it is no number.
+      ValueError: it is negative, not finite, or more than a year.
+    """
+    if seconds is None:
+        return
+
+    if not isinstance(seconds, (int, float)) or isinstance(seconds, bool):
+        raise TypeError(f"{name} must be seconds, not {shown(seconds)}")
+
+    if not 0 <= seconds <= _YEAR_S:
+        raise ValueError(f"{name} must be seconds, 0 or more, a year at most: {shown(seconds)}")
+
+
+def _check_environment(env: object) -> None:
+    if env is None:
+        return
+
+    if not isinstance(env, Mapping):
+        raise TypeError(f"env must map names to strings, not {shown(env)}")
+
+    for name, text in env.items():
+        if not (isinstance(name, str) and isinstance(text, str)):
+            raise TypeError(f"env must map names to strings, not {shown(name)} to {shown(text)}")
+
+
 def checked_request(
     config: ConfigSource,
     *,
@@ -94,10 +138,7 @@ def checked_request(
       TypeError: an argument is of another type.
       ValueError: it is of the right type and none of the allowed values.
     """
-    given: object = product
-    if given is not None and not isinstance(given, Product):
-        raise TypeError(f"product must be a Product, such as Product.ATLAS_A2, not {product!r}")
-
+    check_product(product)
     for name, value, allowed in (
         ("backend", backend, get_args(BackendName)),
         ("on_mismatch", on_mismatch, get_args(MismatchName)),
@@ -105,15 +146,8 @@ def checked_request(
         if value not in allowed:
             raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
 
-    if env is not None and not all(isinstance(value, str) for value in env.values()):
-        raise TypeError(f"env must map names to strings, not {dict(env)!r}")
-
-    if flush_timeout is not None:
-        if type(flush_timeout) not in (int, float):
-            raise TypeError(f"flush_timeout must be seconds, not {flush_timeout!r}")
-
-        if not 0 <= flush_timeout < math.inf:
-            raise ValueError(f"flush_timeout must be seconds, 0 or more, not {flush_timeout!r}")
+    _check_environment(env)
+    check_seconds("flush_timeout", flush_timeout)
 
     return InitRequest(
         config=config,

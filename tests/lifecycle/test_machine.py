@@ -10,27 +10,26 @@ from aclasync.errors import (
     CallbackError,
     ConfigError,
     ConfigMismatchError,
+    FeatureUnsupportedError,
     ForkedRuntimeError,
     RepeatFinalizeError,
 )
 from aclasync.lifecycle.events import (
     Abandoned,
-    Admitted,
     Closed,
     CloseStopped,
     ConfigRead,
     Counted,
     FinalizeRequested,
     Forked,
+    Held,
+    HoldEnded,
+    HoldRequested,
     InitRequested,
     Joined,
-    LateCallEnded,
-    LateCallRequested,
     NothingToDo,
     Opened,
     OpenFailed,
-    Quiet,
-    QuietRequested,
     Read,
     ReadFirst,
     Refused,
@@ -62,7 +61,7 @@ from .walk import FILE_A, FILE_B, PAIRED, RULES, Walk
 
 CONTINUE, STOP = OnError.CONTINUE, OnError.STOP
 RELEASE = ReleaseRequested(CONTINUE)
-LATE = LateCallRequested()
+HOLD = HoldRequested("aclInitCallbackRegister")
 FINALIZE = FinalizeRequested(CONTINUE)
 
 INIT_WITH_CONFIG = [e.step.value for e in INIT_ORDER[2:]]
@@ -452,9 +451,7 @@ def test_failure_while_reading_leaves_the_runtime_down() -> None:
 # Waiting, withdrawing, forking
 
 
-@pytest.mark.parametrize(
-    "request_", [InitRequested(None, SAFE, RULES), RELEASE, FINALIZE, QuietRequested()]
-)
+@pytest.mark.parametrize("request_", [InitRequested(None, SAFE, RULES), RELEASE, FINALIZE, HOLD])
 @pytest.mark.parametrize("phase", [Phase.OPENING, Phase.CLOSING])
 def test_everybody_waits_for_a_transition(request_, phase: Phase) -> None:
     """A request during a transition changes nothing and is asked again later."""
@@ -470,13 +467,14 @@ def test_everybody_waits_for_a_transition(request_, phase: Phase) -> None:
     assert walk.state == before
 
 
-def test_quiet_tells_whether_the_runtime_is_up() -> None:
-    """For those who want to act between two transitions."""
+def test_hold_says_whether_the_runtime_is_up() -> None:
+    """For those who change the callbacks between two transitions."""
     walk = Walk()
-    assert walk.send(QuietRequested()) == Quiet(is_up=False)
+    assert walk.send(HOLD) == Held(epoch=0, is_up=False)
     assert not is_up(walk.state)
+    walk.send(HoldEnded())
     walk.init()
-    assert walk.send(QuietRequested()) == Quiet(is_up=True)
+    assert walk.send(HOLD) == Held(epoch=1, is_up=True)
     assert is_up(walk.state)
 
 
@@ -594,7 +592,7 @@ def test_fork_after_an_init_refuses_everything(is_up_then: bool) -> None:
     walk.send(Forked(4712))
 
     assert walk.count == 0
-    for request_ in (InitRequested(None, SAFE, RULES), RELEASE, FINALIZE, QuietRequested()):
+    for request_ in (InitRequested(None, SAFE, RULES), RELEASE, FINALIZE, HOLD):
         effect = walk.send(request_)
         assert isinstance(effect, Refused)
         assert isinstance(effect.error, ForkedRuntimeError)
@@ -697,8 +695,7 @@ def test_every_request_has_an_answer_in_every_phase() -> None:
         InitRequested,
         ReleaseRequested,
         FinalizeRequested,
-        QuietRequested,
-        LateCallRequested,
+        HoldRequested,
     ):
         for phase in Phase:
             assert (request_type, phase) in TABLE
@@ -739,12 +736,12 @@ def test_failing_release_is_one_of_the_failures() -> None:
 
 def test_decision_of_an_earlier_opening_is_withdrawn_without_effect() -> None:
     """Somebody's finalize swept it away; what is up now belongs to others."""
-    for take in (lambda w: w.init(), lambda w: w.ask(RELEASE), lambda w: w.send(LATE)):
+    for take in (lambda w: w.init(), lambda w: w.ask(RELEASE), lambda w: w.send(HOLD)):
         walk = Walk()
         walk.init()
         walk.init()
         decision = take(walk)
-        walk.send(LateCallEnded()) if isinstance(decision, Admitted) else None
+        walk.send(HoldEnded()) if isinstance(decision, Held) else None
         walk.ask(FINALIZE)
         walk.init()
         walk.init()
@@ -758,23 +755,56 @@ def test_late_callback_holds_the_runtime_up() -> None:
     """Whoever wants to end it waits; entering and leaving among others goes on."""
     walk = Walk()
     walk.init()
-    assert walk.send(LATE) == Admitted(epoch=1)
+    assert walk.send(HOLD) == Held(epoch=1, is_up=True)
     walk.init()
     assert walk.ask(RELEASE) == Counted(1, epoch=1)
     assert isinstance(walk.send(RELEASE), Wait)
     assert isinstance(walk.send(FINALIZE), Wait)
-    walk.send(LateCallEnded())
+    walk.send(HoldEnded())
     assert walk.ask(FINALIZE) == Closed(())
 
 
-def test_late_callback_is_not_admitted_while_down() -> None:
-    """It will be called by the next init."""
+def test_no_init_begins_while_a_callback_is_registered() -> None:
+    """It would go past a callback that is half in the table."""
     walk = Walk()
-    assert walk.send(LATE) == Quiet(is_up=False)
+    held = walk.send(HOLD)
+    assert held == Held(epoch=0, is_up=False)
+    assert isinstance(walk.send(InitRequested(None, SAFE, RULES)), Wait)
+    assert isinstance(walk.send(FINALIZE), Wait)
+    walk.send(Withdrawn(held))
+    assert isinstance(walk.init(), Opened)
+
+
+def test_hold_of_the_parent_is_none_of_the_child() -> None:
+    """A child of a process that had not initialised can do so itself."""
+    walk = Walk()
+    walk.send(HOLD)
+    walk.send(Forked(4711))
+    assert isinstance(walk.init(), Opened)
+
+
+def test_product_without_callbacks_and_references_refuses_their_calls() -> None:
+    """IPV350 pairs every init with one finalize, and has nothing to notify."""
+    walk = Walk(PAIRED)
+    for bring_up in (lambda: None, walk.init):
+        bring_up()
+        for request_ in (HOLD, RELEASE):
+            refused = walk.send(request_)
+            assert isinstance(refused, Refused)
+            assert isinstance(refused.error, FeatureUnsupportedError)
+            assert refused.error.code is AclCode.FEATURE_UNSUPPORTED
+
     walk.init()
-    admitted = walk.send(LATE)
-    walk.send(Withdrawn(admitted))
-    assert walk.ask(RELEASE) == Closed(())
+    assert walk.ask(ReleaseRequested(CONTINUE, epoch=1)) == Counted(1, epoch=1)
+
+
+def test_rules_of_a_product_hold_once_its_init_has_succeeded() -> None:
+    """An init that fails leaves the runtime counting as before."""
+    walk = Walk()
+    assert isinstance(walk.init(rules=PAIRED, fails=["DVPP"]), OpenFailed)
+    assert walk.state.standing.rules is RULES
+    assert isinstance(walk.init(rules=PAIRED), Opened)
+    assert walk.state.standing.rules is PAIRED
 
 
 def test_forked_child_has_one_refusal_for_everything() -> None:

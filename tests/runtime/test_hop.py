@@ -79,7 +79,7 @@ async def test_call_on_a_thread_that_has_ended_is_refused() -> None:
     """Instead of waiting for ever; in a forked child no thread of the parent lives on."""
     async with owned() as thread:
         thread.close()
-        await anyio.to_thread.run_sync(thread.join)
+        await thread.wait_ended()
         with pytest.raises(DeviceError, match="has ended"):
             await thread.call(print)
 

@@ -28,6 +28,7 @@ class DeviceLogs:
         self._latency_s = latency_s
         self._folders = LogFolders(environment)
         self._lock = threading.Lock()
+        self._ending = threading.Lock()
         self._logs: dict[int, DeviceLog] = {}
         self._has_ended = False
 
@@ -64,7 +65,7 @@ class DeviceLogs:
             return countdown.owing
 
     def end_drain(self) -> LogTally:
-        """End every log and return where all lines went."""
+        """End every log and return where all lines went; a second caller waits for the first."""
         with self._lock:
             self._has_ended = True
 
@@ -72,8 +73,9 @@ class DeviceLogs:
         for log in logs:
             log.stop()
 
-        for log in logs:
-            log.end()
+        with self._ending:
+            for log in logs:
+                log.end()
 
         return LogTally(
             delivered=sum(log.delivered for log in logs),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pwd
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
@@ -32,7 +33,7 @@ class LineSink(Protocol):
         """Add them all.
 
         Raises:
-          OSError: they may have been added in part.
+          OSError: none of them has been added.
         """
         ...
 
@@ -64,10 +65,10 @@ class LineFile:
         return self._path
 
     def append(self, lines: Sequence[bytes]) -> None:
-        """Add `lines` with one write.
+        """Add `lines` with one write, or none of them.
 
         Raises:
-          OSError: they may have been added in part.
+          OSError: they have not been added.
         """
         try:
             fd = self._open()
@@ -76,9 +77,7 @@ class LineFile:
             fd = self._open()
 
         try:
-            rest = memoryview(b"".join(lines))
-            while rest:
-                rest = rest[os.write(fd, rest) :]
+            _write_all(fd, b"".join(lines))
         finally:
             os.close(fd)
 
@@ -154,6 +153,12 @@ def _unusable(root: Path) -> str | None:
     if not root.is_absolute():
         return "not an absolute path"
 
+    try:
+        with suppress(OSError):  # which of the folders above is in the way is looked at below
+            os.lstat(root)
+    except ValueError as exc:  # a NUL, or what no file system can encode
+        return str(exc)
+
     if len(str(root)) > _MAX_ROOT_CHARS:
         return f"longer than {_MAX_ROOT_CHARS} characters"
 
@@ -166,6 +171,18 @@ def _unusable(root: Path) -> str | None:
         return f"{nearest} can't be written"
 
     return None
+
+
+def _write_all(fd: int, lines: bytes) -> None:
+    """Write them all, or leave the file as it was: a torn line would be counted as none."""
+    size_before = os.fstat(fd).st_size
+    rest = memoryview(lines)
+    try:
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+    except OSError:
+        os.ftruncate(fd, size_before)
+        raise
 
 
 def _make_folders(folder: Path, mode: int) -> None:
