@@ -8,8 +8,8 @@ An event loop that is shut down cancels every task, that one too: once, shielded
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import anyio
 
@@ -54,7 +54,7 @@ async def run_uninterrupted(
         running = run()
         try:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_itself, running)
+                tasks.start_soon(lambda: running)
                 try:
                     with anyio.CancelScope(shield=expects_cancel):
                         await is_over.wait()
@@ -80,6 +80,9 @@ async def run_uninterrupted(
                 continue
 
         for failure in failures:
+            if isinstance(failure, anyio.get_cancelled_exc_class()):
+                continue  # the same shutdown of the loop
+
             _log.error("failed while being cancelled", exc_info=failure)
             cancellation.add_note(f"meanwhile: {shown(failure)}")
 
@@ -102,7 +105,3 @@ async def insist(call: Callable[[], Awaitable[T]]) -> T:
             return await call()
         except anyio.get_cancelled_exc_class():
             continue
-
-
-async def _itself(running: Coroutine[Any, Any, None]) -> None:
-    await running
