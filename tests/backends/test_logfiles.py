@@ -6,6 +6,8 @@ import os
 import pwd
 import re
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -80,7 +82,9 @@ def test_home_of_the_password_database_comes_last(make_environment):
     assert LogFolders(environment).host_file(0).path.is_relative_to(HOME_ROOT)
 
 
-@pytest.mark.parametrize("kind", ["relative", "too long", "below a file"])
+@pytest.mark.parametrize(
+    "kind", ["relative", "too long", "below a file", "with a NUL", "with a lone surrogate"]
+)
 def test_unusable_root_gives_way_to_the_next(make_environment, tmp_path, caplog, kind):
     """A root that can't be had is passed over, and that is said."""
     (tmp_path / "file").touch()
@@ -88,12 +92,42 @@ def test_unusable_root_gives_way_to_the_next(make_environment, tmp_path, caplog,
         "relative": "some/logs",
         "too long": str(tmp_path / ("x" * 250)),
         "below a file": str(tmp_path / "file" / "logs"),
+        "with a NUL": str(tmp_path / "nu\0l"),
+        "with a lone surrogate": str(tmp_path / "half \ud800"),
     }[kind]
     environment = make_environment(
         ASCEND_PROCESS_LOG_PATH=root, ASCEND_WORK_PATH=str(tmp_path / "work")
     )
     assert LogFolders(environment).host_file(0).path.is_relative_to(tmp_path / "work" / "log")
     assert "ASCEND_PROCESS_LOG_PATH" in caplog.text
+
+
+# In a process of its own: the limit is one of the process, and reaching it sends a signal.
+FILLING_THE_DISK = """
+import resource, signal, sys
+from pathlib import Path
+from aclasync.backends.embedded.logfiles import LineFile
+
+path = Path(sys.argv[1])
+file = LineFile(lambda: path, file_mode=0o600, folder_mode=0o700)
+file.append([b"before\\n"])
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
+try:
+    file.append([b"x" * 99 + b"\\n"] * 1000)
+except OSError as exc:
+    print(exc.strerror)
+"""
+
+
+def test_batch_that_does_not_fit_on_the_disk_leaves_no_torn_line(tmp_path):
+    """It goes to the spool as a whole; what stood in the file before stays."""
+    path = tmp_path / "device.log"
+    done = subprocess.run(
+        [sys.executable, "-c", FILLING_THE_DISK, path], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "File too large\n"
+    assert path.read_bytes() == b"before\n"
 
 
 def test_a_link_laid_in_the_way_is_refused(make_environment, tmp_path):

@@ -615,3 +615,46 @@ async def test_finalize_waits_for_a_late_callback(runtime: Runtime) -> None:
 
     assert events == ["entered", "exited"]
     assert runtime.statistics().ref_count == 0
+
+
+class ShyError(Exception):
+    def __repr__(self) -> str:
+        raise RuntimeError("no repr either")
+
+
+@pytest.mark.parametrize(
+    "error", [ShyError(), GeneratorExit()], ids=["broken repr", "GeneratorExit"]
+)
+async def test_callback_may_raise_anything(runtime: Runtime, error: BaseException) -> None:
+    """It is the callback's failure, and the runtime is down and usable after it."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    await runtime.register_init_callback(CallbackType.OTHER, fail)
+    with pytest.raises(CallbackError) as caught:
+        await runtime.init({})
+
+    assert caught.value.__cause__ is error
+    await runtime.unregister_init_callback(CallbackType.OTHER, fail)
+    await runtime.register_finalize_callback(CallbackType.OTHER, fail)
+    await runtime.init({})
+    with pytest.raises(FinalizeError):
+        await runtime.finalize()
+
+    assert runtime.statistics().ref_count == 0
+
+
+def test_sync_callback_that_raises_a_cancellation_has_failed(runtime: Runtime) -> None:
+    """Nobody had cancelled the init."""
+
+    def fail(*_: object) -> None:
+        raise asyncio.CancelledError
+
+    async def main() -> None:
+        await runtime.register_init_callback(CallbackType.OTHER, fail)
+        with pytest.raises(CallbackError, match="Cancelled"):
+            await runtime.init({})
+
+    asyncio.run(main())
+    assert runtime.statistics().ref_count == 0

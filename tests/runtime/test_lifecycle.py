@@ -338,62 +338,6 @@ async def test_bad_source_is_a_config_error(runtime: Runtime, bad_files: Path, k
         pass
 
 
-@pytest.mark.parametrize("wrong", [7, 1.5, True, ["acl.json"], object()])
-async def test_config_of_no_known_kind_is_a_type_error(runtime: Runtime, wrong) -> None:
-    """It says what may be given."""
-    with pytest.raises(TypeError, match=r"path|mapping"):
-        await runtime.init(wrong)
-
-    assert runtime.statistics().ref_count == 0
-
-
-@pytest.mark.parametrize("timeout", [-1, float("nan"), float("inf")])
-async def test_flush_timeout_that_is_no_time_is_refused(runtime: Runtime, timeout: float) -> None:
-    """Before anything is opened."""
-    with pytest.raises(ValueError, match="flush_timeout"):
-        acl_session(flush_timeout=timeout)
-
-    with pytest.raises(ValueError, match="flush_timeout"):
-        await runtime.init(flush_timeout=timeout)
-
-
-async def test_unknown_option_is_refused(runtime: Runtime) -> None:
-    """No silent fallback to a default."""
-    with pytest.raises(ValueError, match="explode"):
-        acl_session(on_mismatch="explode")  # type: ignore[arg-type]  # what is tested
-
-    with pytest.raises(ValueError, match="embedded"):
-        await runtime.init(backend="npu")  # type: ignore[arg-type]  # what is tested
-
-    assert runtime.statistics().ref_count == 0
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"product": "A2"}, {"flush_timeout": "3"}, {"flush_timeout": True}, {"env": {"A": 5}},
-        {"on_mismatch": "warm"}, {"backend": "foo"}, {"flush_timeout": -1},
-    ],
-)  # fmt: skip
-async def test_argument_of_another_kind_is_refused_by_name(runtime: Runtime, wrong) -> None:
-    """By a session before it is entered, and by init before anything happens."""
-    (name,) = wrong
-    for call in (acl_session, runtime.init):
-        with pytest.raises((TypeError, ValueError), match=name):
-            await call(**wrong)
-
-    assert runtime.statistics().phase is aclasync.Phase.DOWN
-
-
-def test_session_outside_its_block_says_so() -> None:
-    """Instead of an AttributeError."""
-    session = acl_session()
-    assert session.flush_report is None
-    for name in ("ref_count", "config", "product", "backend_name", "joined", "resolution"):
-        with pytest.raises(NotInitializedError, match="async with"):
-            getattr(session, name)
-
-
 async def test_resolution_brings_its_product(runtime: Runtime) -> None:
     """What was judged for one product is not run as another."""
     resolution = await aclasync.load_config(
