@@ -82,7 +82,8 @@ def log_findings(resolution: Resolution) -> None:
     """Log what the configuration and the environment say in vain; an error is raised instead."""
     for finding in resolution.findings:
         if finding.severity is Severity.WARNING:
-            _log.warning("%s", finding)
+            place = "" if finding.where.line else f"{finding.where.file}: "
+            _log.warning("%s%s", place, finding)
 
 
 async def read(
