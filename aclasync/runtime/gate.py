@@ -35,8 +35,8 @@ from aclasync.lifecycle.events import (
     Withdrawn,
 )
 from aclasync.lifecycle.machine import refusal_of_forked_child, step
-from aclasync.lifecycle.nested import nested_entry, nested_exit
-from aclasync.lifecycle.state import LifecycleState
+from aclasync.lifecycle.nested import epoch_to_count_in
+from aclasync.lifecycle.state import LifecycleState, Standing
 
 from .loops import HomeLoop, Wakeup
 
@@ -59,6 +59,7 @@ class Gate:
         "_owner",
         "_queue",
         "_state",
+        "_up_epoch",
         "waiting",
     )
 
@@ -79,7 +80,9 @@ class Gate:
           let_go: takes away, under the lock, what an abandoned transition held, and returns what
             drops it, to be called outside.
         """
-        self._state = state
+        # A plain pair while only the count changes, which costs a third of a `LifecycleState`.
+        self._state: tuple[int, Standing] = state
+        self._up_epoch = epoch_to_count_in(state.standing)
         self._close_last = close_last
         self._give_back = give_back
         self._let_go = let_go
@@ -94,26 +97,27 @@ class Gate:
     @property
     def state(self) -> LifecycleState:
         """The state at this moment."""
-        return self._state
+        return LifecycleState(*self._state)
 
     def enter_nested(self) -> int:
-        """Take a reference if the runtime is up and return its epoch, else 0."""
+        """Take a reference if the runtime is up and nobody waits; return its epoch, else 0."""
         with self._lock:
-            state = nested_entry(self._state)
-            if state is None or self._queue:
+            epoch = self._up_epoch
+            if not epoch or self._queue:
                 return 0
 
-            self._state = state
-            return state[1].epoch
+            ref_count, standing = self._state
+            self._state = ref_count + 1, standing
+            return epoch
 
     def leave_nested(self, epoch: int) -> bool:
         """Give a reference of that epoch back if others are left; return whether it was."""
         with self._lock:
-            state = nested_exit(self._state, epoch)
-            if state is None:
+            ref_count, standing = self._state
+            if epoch != self._up_epoch or ref_count < 2:
                 return False
 
-            self._state = state
+            self._state = ref_count - 1, standing
             return True
 
     async def request(self, request: Request) -> Decision:
@@ -122,7 +126,7 @@ class Gate:
         Cancellation: safe; a waiter that is cancelled has changed nothing.
         """
         # Before anything that asks for the event loop: asyncio knows of none in a forked child.
-        if (refusal := refusal_of_forked_child(self._state)) is not None:
+        if (refusal := refusal_of_forked_child(self.state)) is not None:
             return Refused(refusal)
 
         decision = self._decide_now(request)
@@ -163,10 +167,10 @@ class Gate:
           RuntimeError: the transition was abandoned meanwhile, with its event loop.
         """
         with self._lock:
-            if self._state.standing.serial != serial or self._state.standing.transition is None:
+            if self.state.standing.serial != serial or self.state.standing.transition is None:
                 raise RuntimeError("this init or finalize was abandoned with its event loop")
 
-            state, effect = step(self._state, outcome)
+            state, effect = step(self.state, outcome)
             self._commit(state)
             if state.standing.transition is None:
                 publish(effect)
@@ -178,7 +182,7 @@ class Gate:
         """Report that a hold of somebody in that loop is over."""
         with self._lock:
             if self._is_dismissed(home):
-                self._commit(step(self._state, HoldEnded())[0])
+                self._commit(step(self.state, HoldEnded())[0])
 
         self._serve()
 
@@ -194,11 +198,11 @@ class Gate:
     def abandon(self, serial: int, error: BaseException) -> None:
         """End a transition without its owner: nothing can be awaited there any more."""
         with self._lock:
-            standing = self._state.standing
+            standing = self.state.standing
             if standing.serial != serial or standing.transition is None:
                 return
 
-            state, _ = step(self._state, Abandoned(error))
+            state, _ = step(self.state, Abandoned(error))
             self._commit(state)
             drop = self._let_go()
 
@@ -213,22 +217,24 @@ class Gate:
         self._owner = None
         self._holders = []
         self.waiting = 0
-        self._state, _ = step(self._state, Forked(parent_pid))
+        state, _ = step(self.state, Forked(parent_pid))
+        self._commit(state)
 
     def _commit(self, state: LifecycleState, home: HomeLoop | None = None) -> None:
         """Make `state` the state; `home` is where the transition runs that it may begin."""
         is_under_way = state.standing.transition is not None
-        begins = is_under_way and state.standing.serial != self._state.standing.serial
+        begins = is_under_way and state.standing.serial != self.state.standing.serial
         if begins or not is_under_way:
             self._owner = home if begins else None
 
         self._state = state
+        self._up_epoch = epoch_to_count_in(state.standing)
 
     def _decide_now(self, request: Request, waiter: _Waiter | None = None) -> Decision | None:
         home = waiter.wakeup.home if waiter is not None else HomeLoop()
         with self._lock:
             if not self._queue:
-                state, decision = step(self._state, request)
+                state, decision = step(self.state, request)
                 if not isinstance(decision, Wait):
                     return self._decided(state, decision, home)
 
@@ -250,7 +256,7 @@ class Gate:
                     self._drop_first()
                     continue
 
-                state, decision = step(self._state, waiter.request)
+                state, decision = step(self.state, waiter.request)
                 if isinstance(decision, Wait):
                     return
 
@@ -272,7 +278,7 @@ class Gate:
         # Their tasks may never be collected: anyio keeps tasks with open scopes alive.
         with self._lock:
             is_lost = self._owner is not None and self._owner.is_closed()
-            serial = self._state.standing.serial
+            serial = self.state.standing.serial
             lost_holders = [home for home in self._holders if home.is_closed()]
 
         for home in lost_holders:
@@ -295,7 +301,7 @@ class Gate:
         if isinstance(decision, Held) and not self._is_dismissed(home):
             return NothingToDo()
 
-        state, effect = step(self._state, Withdrawn(decision, may_close))
+        state, effect = step(self.state, Withdrawn(decision, may_close))
         self._commit(state, home)
         return effect
 
@@ -310,10 +316,10 @@ class Gate:
                 self.waiting -= 1
                 return NothingToDo()
 
-            count = self._state.ref_count
+            count = self.state.ref_count
             effect = self._take_back(waiter.decision, waiter.wakeup.home, may_close=may_close)
             is_kept = not may_close and isinstance(waiter.decision, Joined)
-            is_kept = is_kept and self._state.ref_count == count
+            is_kept = is_kept and self.state.ref_count == count
 
         if is_kept:
             _log.warning("a session was lost with its event loop and still holds a reference")

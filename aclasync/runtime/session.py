@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self, final
 
 import anyio
-from attrs import evolve
+from attrs import define, evolve, field
 
 from aclasync.codes import AclCode
 from aclasync.config import AclConfig, Resolution
@@ -102,25 +102,13 @@ class AclSession:
     It does not own the process state: the last session to leave does the finalizing.
     """
 
-    #: Whether the configuration that this session brought is the one in force.
-    config_applied: bool
-
-    __slots__ = (
-        "_config",
-        "_devices",
-        "_epoch",
-        "_flush_report",
-        "_gate",
-        "_is_first",
-        "_request",
-        "_runtime",
-        "config_applied",
-    )
+    __slots__ = ("_config", "_details", "_epoch", "_gate", "_request", "_runtime")
 
     def __init__(self, config: ConfigSource, request: InitRequest) -> None:
         self._config = config
         self._request = request
         self._epoch = _NEW
+        self._details: _Details | None = None
 
     async def __aenter__(self) -> Self:
         if self._epoch:
@@ -140,10 +128,6 @@ class AclSession:
 
             if epoch := gate.enter_nested():
                 self._epoch = epoch
-                self._is_first = False
-                self.config_applied = True
-                self._devices: list[Device] | None = None
-                self._flush_report: FlushReport | None = None
                 return self
 
         self._epoch = _ENTERING
@@ -162,13 +146,15 @@ class AclSession:
         traceback: TracebackType | None,
     ) -> None:
         epoch = self._epoch
-        if epoch in _NOT_OPEN:
+        details = self._details
+        if epoch > 0:
+            if (details is None or not details.devices) and self._gate.leave_nested(epoch):
+                self._epoch = _LEFT
+                return
+        elif epoch in _NOT_OPEN:
             self.runtime  # noqa: B018  # says so
 
         self._epoch = _LEFT
-        if self._devices is None and self._gate.leave_nested(epoch):
-            return
-
         await self._leave(epoch, exc)
 
     @property
@@ -217,12 +203,21 @@ class AclSession:
     def joined(self) -> bool:
         """Whether somebody else had initialised ACL first."""
         self.runtime  # noqa: B018  # refuses a session that is not open yet
-        return not self._is_first
+        return self._details is None or not self._details.is_first
+
+    @property
+    def config_applied(self) -> bool:
+        """Whether the configuration that this session brought is the one in force."""
+        self.runtime  # noqa: B018  # as above
+        return self._details is None or self._details.is_config_applied
 
     @property
     def flush_report(self) -> FlushReport | None:
         """What became of the device's log, if leaving this session ended the runtime."""
-        return None if self._epoch in _NOT_OPEN else self._flush_report
+        if self._epoch in _NOT_OPEN or self._details is None:
+            return None
+
+        return self._details.flush_report
 
     def open_device(self, device_id: int | None = None) -> Opening[Device]:
         """Open a device: `await` it, or hold it with `async with`; the session closes what is left.
@@ -252,10 +247,9 @@ class AclSession:
             outcome = await runtime.core.init(request)
 
         self._epoch = outcome.epoch
-        self._is_first = not outcome.is_repeat
-        self.config_applied = outcome.config_applied
-        self._devices = None
-        self._flush_report = None
+        self._details = _Details(
+            is_first=not outcome.is_repeat, is_config_applied=outcome.config_applied
+        )
 
     async def _leave(self, epoch: int, exc: BaseException | None) -> None:
         if isinstance(exc, GeneratorExit) and not is_inside_loop():
@@ -281,7 +275,7 @@ class AclSession:
             exc.add_note(f"leaving the session failed, too: {shown(failure)}")
         finally:
             if exit_.span is not None:
-                self._flush_report = exit_.span.flush_report
+                self._own_details().flush_report = exit_.span.flush_report
 
     async def _close(self, exit_: _Exit) -> None:
         if exit_.epoch == _LEFT:
@@ -290,9 +284,9 @@ class AclSession:
             )
 
         failures: list[BaseException] = []
-        devices, self._devices = self._devices or (), None
-        for device in reversed(devices):
-            failures += await _failures_of(insist(device.aclose))
+        devices = self._own_details().devices
+        while devices:
+            failures += await _failures_of(insist(devices.pop().aclose))
 
         release = self._runtime.core.release(exit_.epoch, on_close=exit_.close_span)
         failures += await _failures_of(release)
@@ -325,11 +319,26 @@ class AclSession:
                 AclCode.UNINITIALIZE, "aclrtSetDevice", "the session was left meanwhile"
             )
 
-        if self._devices is None:
-            self._devices = []
-
-        self._devices.append(device)
+        self._own_details().devices.append(device)
         return device
+
+    def _own_details(self) -> _Details:
+        if self._details is None:
+            self._details = _Details(is_first=False, is_config_applied=True)
+
+        return self._details
+
+
+@final
+@define(eq=False)
+class _Details:
+    """What a session is beyond a counted reference; most in a server have none."""
+
+    is_first: bool
+    is_config_applied: bool
+    devices: list[Device] = field(factory=list)
+    #: Once leaving has ended the runtime.
+    flush_report: FlushReport | None = None
 
 
 @final

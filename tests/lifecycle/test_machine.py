@@ -43,14 +43,13 @@ from aclasync.lifecycle.events import (
     Withdrawn,
 )
 from aclasync.lifecycle.machine import TABLE, refusal_of_forked_child, step
-from aclasync.lifecycle.nested import is_up, nested_entry, nested_exit
+from aclasync.lifecycle.nested import epoch_to_count_in, is_up
 from aclasync.lifecycle.sequence import FINALIZE_ORDER, INIT_ORDER, InitStep
 from aclasync.lifecycle.state import (
     FAITHFUL,
     NO_CONTENT,
     SAFE,
     Content,
-    LifecycleState,
     OnError,
     OnMismatch,
     Phase,
@@ -617,30 +616,21 @@ def test_session_of_an_earlier_opening_can_not_release_a_newer_one() -> None:
 # The hot path
 
 
-def test_nested_entry_and_exit_only_count() -> None:
-    """They agree with the table and keep everything else the very same object."""
+def test_epoch_to_count_in_is_that_of_a_runtime_that_is_up() -> None:
+    """Down, under way and in a forked child the machine must decide."""
     walk = Walk()
-    walk.init(FILE_A)
-
-    entered = nested_entry(walk.state)
-    assert entered == (2, walk.state.standing)
-    assert type(entered) is LifecycleState
-    left = nested_exit(entered, 1)
-    assert left == walk.state
-
-
-def test_nested_entry_and_exit_leave_the_rest_to_the_table() -> None:
-    """Down, under way, another epoch, the last reference."""
+    assert epoch_to_count_in(walk.state.standing) == 0
+    walk.send(InitRequested(FILE_A, SAFE, RULES))
+    assert epoch_to_count_in(walk.state.standing) == 0
     walk = Walk()
-    assert nested_entry(walk.state) is None
-    assert nested_entry(walk.state._replace(ref_count=1)) is None
-    walk.init(FILE_A)
-    assert nested_exit(walk.state, 1) is None
-    walk.init()
-    assert nested_exit(walk.state, 2) is None
+    for epoch in (1, 2):
+        walk.init(FILE_A)
+        assert epoch_to_count_in(walk.state.standing) == epoch
+        walk.ask(FINALIZE)
+        assert epoch_to_count_in(walk.state.standing) == 0
 
-
-# IPV350
+    walk.send(Forked(4711))
+    assert epoch_to_count_in(walk.state.standing) == 0
 
 
 def test_ipv350_counts_with_success() -> None:
