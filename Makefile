@@ -4,14 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 DIGITS := examples/digits
 
-.PHONY: help demo test check coverage bench format clean
+.PHONY: help demo test check coverage bench bench-smoke format clean
 
 help:
 	@echo "make demo      install into $(VENV) and read twelve handwritten digits"
 	@echo "make test      run the whole test suite"
 	@echo "make check     style, types, spelling"
 	@echo "make coverage  every branch of the pure core is tested"
-	@echo "make bench     what the core costs, as ratios"
+	@echo "make bench     what everything costs, as ratios"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make clean     remove $(VENV) and every cache"
 
@@ -34,8 +34,12 @@ coverage: $(VENV)/.test
 		-m pytest -q tests/config tests/lifecycle
 	$(BIN)/python -m coverage report --fail-under=100
 
-bench: $(VENV)/.installed
-	$(BIN)/python benchmarks/core.py
+# ARGS="nested hop" measures these only, ARGS=--save keeps the run for the next ones.
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks $(ARGS)
+
+bench-smoke: $(VENV)/.bench
+	$(BIN)/python -m benchmarks --smoke
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
@@ -60,6 +64,10 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml
 
 $(VENV)/.test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group bench
 	touch $@
 
 $(VENV)/.check: $(VENV)/.test
