@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import logging
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Annotated
@@ -42,6 +43,7 @@ def main(
     if unknown := set(chosen) - set(CASES):
         raise typer.BadParameter(f"no such case: {', '.join(unknown)}; {', '.join(CASES)}")
 
+    logging.getLogger("aclasync").setLevel(logging.ERROR)  # a finding each time is not measured
     console = Console()
     if not console.is_terminal:
         console.width = 110

@@ -7,8 +7,10 @@ still visited, one removed before its turn is not, and one may remove itself.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from enum import Enum
+from operator import attrgetter
 from typing import Any, final
 
 from attrs import evolve, frozen
@@ -17,6 +19,8 @@ from aclasync.codes import AclCode
 from aclasync.errors import CallbackError, CallbackSlotTakenError, shown
 
 from .sequence import CallbackType
+
+_serial = attrgetter("serial")
 
 
 @final
@@ -130,8 +134,11 @@ class CallbackTable:
 
     def next_in_pass(self, kind: CallbackKind, callback_type: int, after: int) -> Callback | None:
         """Return the oldest entry younger than serial `after`, or None at the end of the pass."""
-        for entry in self.entries:
-            if entry.serial > after and entry.kind is kind and entry.type == callback_type:
+        # Serials ascend: where the pass stands is found at once, however many there are.
+        begin = bisect_right(self.entries, after, key=_serial)
+        for at in range(begin, len(self.entries)):
+            entry = self.entries[at]
+            if entry.kind is kind and entry.type == callback_type:
                 return entry
 
         return None

@@ -16,8 +16,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from attrs import evolve
-
 from aclasync.errors import AclError
 from aclasync.product import LifecycleRules
 
@@ -222,7 +220,7 @@ def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
     standing = state.standing
     opening = _opening(standing)
     plan = tuple(e for e in _AFTER_READING if event.is_given or not e.needs_config)
-    opening = evolve(opening, content=event.content, plan=plan, faults=event.faults)
+    opening = opening._replace(content=event.content, plan=plan, faults=event.faults)
     state = _moved(state, transition=opening)
 
     if (unreadable := event.faults.get(InitStep.READ)) is not None:
@@ -241,9 +239,9 @@ def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
 def _advance_opening(state: LifecycleState, _: StepSucceeded) -> Transition:
     opening = _opening(state.standing)
     if opening.failure is not None:
-        return _next_undo(_moved(state, transition=evolve(opening, undoing=opening.undoing[1:])))
+        return _next_undo(_moved(state, transition=opening._replace(undoing=opening.undoing[1:])))
 
-    return _next_start(_moved(state, transition=evolve(opening, at=opening.at + 1)))
+    return _next_start(_moved(state, transition=opening._replace(at=opening.at + 1)))
 
 
 def _next_start(state: LifecycleState) -> Transition:
@@ -252,8 +250,7 @@ def _next_start(state: LifecycleState) -> Transition:
     if opening.at == len(opening.plan):
         epoch = standing.epoch + 1
         pinned = standing.pinned or opening.content
-        up = evolve(
-            standing,
+        up = standing._replace(
             rules=opening.rules,
             phase=Phase.UP,
             epoch=epoch,
@@ -274,8 +271,7 @@ def _next_start(state: LifecycleState) -> Transition:
 def _fail_opening(state: LifecycleState, event: StepFailed) -> Transition:
     opening = _opening(state.standing)
     if opening.failure is not None:
-        undone = evolve(
-            opening,
+        undone = opening._replace(
             undoing=opening.undoing[1:],
             undo_failures=(*opening.undo_failures, *event.errors),
         )
@@ -289,7 +285,7 @@ def _fail_opening(state: LifecycleState, event: StepFailed) -> Transition:
 def _begin_undo(state: LifecycleState, error: BaseException, reached: int) -> Transition:
     opening = _opening(state.standing)
     undoing = tuple(entry.step for entry in reversed(opening.plan[:reached]))
-    return _next_undo(_moved(state, transition=evolve(opening, failure=error, undoing=undoing)))
+    return _next_undo(_moved(state, transition=opening._replace(failure=error, undoing=undoing)))
 
 
 def _next_undo(state: LifecycleState) -> Transition:
@@ -298,7 +294,7 @@ def _next_undo(state: LifecycleState) -> Transition:
         return state, Undo(opening.undoing[0])
 
     if not opening.is_released:
-        return _moved(state, transition=evolve(opening, is_released=True)), Release()
+        return _moved(state, transition=opening._replace(is_released=True)), Release()
 
     assert opening.failure is not None
     effect = OpenFailed(opening.failure, opening.undo_failures)
@@ -310,7 +306,7 @@ def _next_undo(state: LifecycleState) -> Transition:
 
 def _advance_closing(state: LifecycleState, _: StepSucceeded) -> Transition:
     closing = _closing(state.standing)
-    return _next_stop(state, evolve(closing, at=closing.at + 1))
+    return _next_stop(state, closing._replace(at=closing.at + 1))
 
 
 def _fail_closing(state: LifecycleState, event: StepFailed) -> Transition:
@@ -320,7 +316,7 @@ def _fail_closing(state: LifecycleState, event: StepFailed) -> Transition:
         return _moved(state, phase=closing.before, transition=None), CloseStopped(errors[0])
 
     failures = (*closing.failures, *errors)
-    return _next_stop(state, evolve(closing, at=closing.at + 1, failures=failures))
+    return _next_stop(state, closing._replace(at=closing.at + 1, failures=failures))
 
 
 def _next_stop(state: LifecycleState, closing: Closing) -> Transition:
@@ -331,8 +327,8 @@ def _next_stop(state: LifecycleState, closing: Closing) -> Transition:
     if closing.at == len(closing.plan):
         return moved, Release()
 
-    down = evolve(
-        state.standing, phase=Phase.DOWN, running=None, is_finalized=True, transition=None
+    down = state.standing._replace(
+        phase=Phase.DOWN, running=None, is_finalized=True, transition=None
     )
     return LifecycleState(0, down), Closed(closing.failures)
 
@@ -374,7 +370,7 @@ def _abandon_opening(state: LifecycleState, event: Abandoned) -> Transition:
 def _abandon_closing(state: LifecycleState, event: Abandoned) -> Transition:
     closing = _closing(state.standing)
     failures = (*closing.failures, lost_loop(event.error))
-    return _next_stop(state, evolve(closing, at=len(closing.plan) + 1, failures=failures))
+    return _next_stop(state, closing._replace(at=len(closing.plan) + 1, failures=failures))
 
 
 def _fork(state: LifecycleState, event: Forked) -> Transition:
@@ -385,8 +381,8 @@ def _fork(state: LifecycleState, event: Forked) -> Transition:
     if standing.phase is Phase.DOWN and standing.epoch == 0:  # it works in the child as well
         return _moved(state, holds=0), NothingToDo()
 
-    forked = evolve(
-        standing, phase=Phase.FORKED, transition=None, holds=0, parent_pid=event.parent_pid
+    forked = standing._replace(
+        phase=Phase.FORKED, transition=None, holds=0, parent_pid=event.parent_pid
     )
     return LifecycleState(0, forked), NothingToDo()
 
@@ -395,7 +391,7 @@ def _fork(state: LifecycleState, event: Forked) -> Transition:
 
 
 def _moved(state: LifecycleState, **changes: Any) -> LifecycleState:
-    return LifecycleState(state.ref_count, evolve(state.standing, **changes))
+    return LifecycleState(state.ref_count, state.standing._replace(**changes))
 
 
 def _opening(standing: Standing) -> Opening:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum, StrEnum
+from types import MappingProxyType
 from typing import NamedTuple, final
 
 from attrs import field, frozen
@@ -90,8 +91,7 @@ NO_CONTENT = Content("no configuration", b"")
 
 
 @final
-@frozen
-class Opening:
+class Opening(NamedTuple):
     """An init sequence under way."""
 
     policy: Policy
@@ -100,7 +100,7 @@ class Opening:
     content: Content | None = None
     plan: tuple[InitEntry, ...] = ()
     at: int = 0
-    faults: Mapping[InitStep, Exception] = field(factory=dict)
+    faults: Mapping[InitStep, Exception] = MappingProxyType({})
     #: Set once a step failed: what is undone, last first, and why.
     undoing: tuple[InitStep, ...] = ()
     failure: BaseException | None = None
@@ -110,8 +110,7 @@ class Opening:
 
 
 @final
-@frozen
-class Closing:
+class Closing(NamedTuple):
     """A finalize sequence under way."""
 
     on_error: OnError
@@ -123,8 +122,7 @@ class Closing:
 
 
 @final
-@frozen
-class Standing:
+class Standing(NamedTuple):
     """Everything but the count."""
 
     rules: LifecycleRules

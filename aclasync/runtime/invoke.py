@@ -70,18 +70,20 @@ async def invoke(
     """
     with _inside(owner, callback):
         try:
-            with anyio.fail_after(timeout_s) as scope:
-                return await _call(callback, function, args, is_bounded=timeout_s is not None)
+            if timeout_s is None:
+                return await _call(callback, function, args, is_bounded=False)
+
+            with anyio.move_on_after(timeout_s):
+                return await _call(callback, function, args, is_bounded=True)
         except AclError:
             raise
         except Exception as exc:
-            if isinstance(exc, TimeoutError) and scope.cancelled_caught:
-                detail = f"the {callback} did not return within {timeout_s} s"
-                raise CallbackError(AclCode.FAILURE, "callback", detail) from exc
-
             raise CallbackError(
                 AclCode.FAILURE, "callback", f"the {callback} raised {shown(exc)}"
             ) from exc
+
+        detail = f"the {callback} did not return within {timeout_s} s"
+        raise CallbackError(AclCode.FAILURE, "callback", detail)
 
 
 def check_status(callback: Callback, status: object) -> None:

@@ -21,7 +21,6 @@ from aclasync.config import (
     FolderState,
     ReadFault,
     Resolution,
-    Severity,
     canonical_text,
     resolve_config,
 )
@@ -80,10 +79,9 @@ async def describe(config: ConfigSource) -> tuple[Content | None, ConfigText | s
 
 def log_findings(resolution: Resolution) -> None:
     """Log what the configuration and the environment say in vain; an error is raised instead."""
-    for finding in resolution.findings:
-        if finding.severity is Severity.WARNING:
-            place = "" if finding.where.line else f"{finding.where.file}: "
-            _log.warning("%s%s", place, finding)
+    for finding in resolution.warnings:
+        place = "" if finding.where.line else f"{finding.where.file}: "
+        _log.warning("%s%s", place, finding)
 
 
 async def read(
