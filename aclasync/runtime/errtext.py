@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple, final
 
@@ -46,14 +44,9 @@ class ErrorText:
             if text not in texts and len(texts) < _MOST:
                 texts.append(text)
 
-    @contextmanager
-    def recording(self) -> Iterator[None]:
-        """Record what the block raises, if it is an `AclError`, and let it go on."""
-        try:
-            yield
-        except AclError as exc:
-            self.record(str(exc))
-            raise
+    def recording(self) -> _Recording:
+        """Record what a `with` block raises, if it is an `AclError`, and let it go on."""
+        return _Recording(self)
 
     def reset_after_fork(self) -> None:
         """Forget a lock that the parent may have held."""
@@ -79,6 +72,23 @@ class ErrorText:
             _mine.set(mine)
 
         return mine.texts
+
+
+@final
+class _Recording:
+    """A class, since it surrounds every call of a device: a generator would cost three times."""
+
+    __slots__ = ("_text",)
+
+    def __init__(self, text: ErrorText) -> None:
+        self._text = text
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _type: object, exc: BaseException | None, _traceback: object) -> None:
+        if isinstance(exc, AclError):
+            self._text.record(str(exc))
 
 
 def _running_task() -> object:

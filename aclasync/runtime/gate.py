@@ -291,7 +291,7 @@ class Gate:
     def _is_dismissed(self, home: HomeLoop) -> bool:
         """Strike one hold of that loop off; return False if there is none (any more)."""
         for at, holder in enumerate(self._holders):
-            if holder.is_same_as(home):
+            if holder.key is home.key:
                 del self._holders[at]
                 return True
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, final
 from aclasync.codes import AclCode
 from aclasync.errors import DeviceError
 
-from .loops import Wakeup
+from .loops import Wakeup, Wakeups
 from .uninterrupted import run_uninterrupted
 
 T = TypeVar("T")
@@ -101,8 +101,11 @@ class OwnedThread:
             self._calls.put(call)
 
     def _work(self) -> None:
+        wakeups = Wakeups()
         while (call := self._calls.get()) is not None:
-            call.run()
+            if call.run():
+                wakeups.wake(call.wakeup)
+
             del call  # a waiting thread must not keep the last call's arguments alive
 
         with self._lock:
@@ -124,16 +127,17 @@ class _Call:
         self.error: BaseException | None = None
         self._is_taken = threading.Lock()
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Do it, unless it was dropped; return whether it was done."""
         if not self._is_taken.acquire(blocking=False):
-            return
+            return False
 
         try:
             self.result = self.function(*self.args)
         except BaseException as exc:  # noqa: BLE001  # raised again in the caller's task
             self.error = exc
 
-        self.wakeup.wake()
+        return True
 
     def drop(self) -> bool:
         """Keep the call from running; return False if it runs already, or did."""

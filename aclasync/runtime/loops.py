@@ -6,6 +6,7 @@ in from outside waits for an answer; a gate needs neither.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any, final
 
@@ -22,6 +23,10 @@ def is_inside_loop() -> bool:
     return True
 
 
+# The class of anyio's events, by the type of event loop.
+_events: dict[type, type[anyio.Event]] = {}
+
+
 @final
 class HomeLoop:
     """The event loop in which this object was made."""
@@ -31,9 +36,20 @@ class HomeLoop:
     def __init__(self) -> None:
         self._native: Any = anyio.lowlevel.current_token().native_token
 
-    def is_same_as(self, other: HomeLoop) -> bool:
-        """Whether both are one event loop."""
-        return self._native is other._native
+    @property
+    def key(self) -> object:
+        """The same object for the same event loop, and another for another."""
+        return self._native
+
+    def new_event(self) -> anyio.Event:
+        """Make an event for tasks of this loop, which must be the running one."""
+        # anyio asks which library runs for every event; the loop's type knows it already.
+        library = type(self._native)
+        make = _events.get(library)
+        if make is None:
+            make = _events[library] = type(anyio.Event())
+
+        return make()
 
     def is_closed(self) -> bool:
         """Whether nothing will ever run there again."""
@@ -65,8 +81,8 @@ class Wakeup:
     __slots__ = ("_event", "home")
 
     def __init__(self) -> None:
-        self._event = anyio.Event()
         self.home: HomeLoop = HomeLoop()
+        self._event = self.home.new_event()
 
     async def wait(self) -> None:
         """Wait until somebody has called `wake`."""
@@ -75,3 +91,38 @@ class Wakeup:
     def wake(self) -> bool:
         """Resume the waiting task soon; return False if its loop has gone."""
         return self.home.call_soon(self._event.set)
+
+    def wake_here(self) -> None:
+        """Resume the waiting task, which is in this loop."""
+        self._event.set()
+
+
+@final
+class Wakeups:
+    """Wakes tasks from one foreign thread; those that are due together, by one call into a loop.
+
+    Such a call costs a write to the loop's pipe, and the interpreter's lock changes hands for it.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._due: dict[object, list[Wakeup]] = {}
+
+    def wake(self, wakeup: Wakeup) -> None:
+        """Resume its task soon, if its loop still runs."""
+        key = wakeup.home.key
+        with self._lock:
+            due = self._due.setdefault(key, [])
+            due.append(wakeup)
+            is_first = len(due) == 1
+
+        if is_first and not wakeup.home.call_soon(lambda: self._deliver(key)):
+            self._take(key)
+
+    def _deliver(self, key: object) -> None:
+        for wakeup in self._take(key):
+            wakeup.wake_here()
+
+    def _take(self, key: object) -> list[Wakeup]:
+        with self._lock:
+            return self._due.pop(key, [])
