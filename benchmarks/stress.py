@@ -62,6 +62,8 @@ class Plan:
     seed: int
     cancelled: float
     faults: float
+    #: Some sessions open a device, which starts and ends a thread.
+    has_devices: bool = True
 
 
 @final
@@ -97,16 +99,18 @@ class PlannedError(Exception):
     """A fault that the run makes on purpose."""
 
 
-async def one_session(resolution: Resolution, chance: random.Random, tally: Tally) -> None:
+async def one_session(
+    plan: Plan, resolution: Resolution, chance: random.Random, tally: Tally
+) -> None:
     """Enter, do something, and leave, timing both."""
     began = time.perf_counter()
     async with acl_session(resolution) as session:
         tally.entered_s.append(time.perf_counter() - began)
         match chance.randrange(6):
-            case 0:
+            case 0 if plan.has_devices:
                 async with session.open_device() as device:
                     await device.run(sum, (1, 2, 3))
-            case 1:
+            case 1 if plan.has_devices:
                 async with session.open_device() as device:
                     device.write_log(LogLevel.ERROR, "stress")
             case 2:
@@ -133,7 +137,7 @@ async def one_task(
         deadline = chance.random() / 200 if chance.random() < plan.cancelled else STUCK_AFTER_S
         try:
             with anyio.move_on_after(deadline) as scope:
-                await one_session(resolution, chance, tally)
+                await one_session(plan, resolution, chance, tally)
 
             tally.count("cancelled" if scope.cancelled_caught else "left")
             if scope.cancelled_caught and deadline == STUCK_AFTER_S:
@@ -324,7 +328,7 @@ def draw(plan: Plan, path: Path, console: Console) -> bool:
     for tasks in counts:
         scaled = Plan(
             tasks=tasks, sessions=max(2, 20_000 // tasks), loops=1, seed=plan.seed,
-            cancelled=0.0, faults=0.0,
+            cancelled=0.0, faults=0.0, has_devices=False,
         )  # fmt: skip
         tally, broken, _ = run(scaled, console, title=f"{tasks} tasks")
         held = held and not broken
