@@ -140,7 +140,10 @@ class FinalizeError(AclError, ExceptionGroup[Exception]):
 
     @staticmethod
     def _detail(exceptions: Sequence[Exception]) -> str:
-        return f"{len(exceptions)} of its steps failed: {exceptions[0]}"
+        first = exceptions[0]
+        # The number stands at the end of the message already; it is the first failure's.
+        said = f"{first.function}: {first.detail}" if isinstance(first, AclError) else repr(first)
+        return f"{len(exceptions)} of its steps failed: {said}"
 
     def __str__(self) -> str:
         return AclError.__str__(self)

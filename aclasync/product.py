@@ -5,6 +5,7 @@ Knows nothing of a running device: everything here follows from the product's na
 
 from __future__ import annotations
 
+import reprlib
 from enum import Enum
 from typing import NamedTuple, final
 
@@ -83,3 +84,25 @@ _PAIRED = LifecycleRules(
     has_callbacks=False,
     flattens_init_failure=True,
 )
+
+
+def check_product(product: object) -> None:
+    """Refuse what is no product.
+
+    Raises:
+      TypeError: it is neither a `Product` nor None; it names the product that a text means.
+    """
+    if product is None or isinstance(product, Product):
+        return
+
+    if isinstance(product, str):
+        text = product.casefold()
+        meant = (p for p in Product if text in (p.value.casefold(), p.name.casefold()))
+        better = next((f"Product.{p.name}" for p in meant), "")
+        if not better and product.startswith(tuple(prefix for prefix, _ in _SOC_PREFIXES)):
+            better = f"Product.from_soc_name({product!r})"
+    else:
+        better = ""
+
+    better = better or "one such as Product.ATLAS_A2"
+    raise TypeError(f"product must be a Product, not {reprlib.repr(product)}; write {better}")

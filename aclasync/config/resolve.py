@@ -14,7 +14,7 @@ from attrs import evolve, field, frozen
 
 from aclasync.codes import AclCode
 from aclasync.errors import ConfigError
-from aclasync.product import Product
+from aclasync.product import Product, check_product
 
 from .check import Drafts, kind_of, shown
 from .dump_path import FolderCheck, FolderState
@@ -236,8 +236,10 @@ def resolve_config(
       product: whose rules apply.
 
     Raises:
-      TypeError: `source` is a path, which `load_config` reads, or nothing of the kind.
+      TypeError: `source` is a path, which `load_config` reads, or nothing of the kind; or
+        `product` is no `Product`.
     """
+    check_product(product)
     environment, environment_drafts = parse_environment(env)
     if isinstance(source, Resolution):
         if source.product is product and source.environment == environment:

@@ -55,7 +55,8 @@ from .refusals import (
     forked_child,
     interrupted,
     lost_loop,
-    mismatch,
+    mismatch_while_down,
+    mismatch_while_up,
     no_callbacks,
     no_references,
     nothing_to_give_back,
@@ -155,7 +156,7 @@ def _join(state: LifecycleState, event: InitRequested) -> Transition:
     if on_mismatch is OnMismatch.WARN:
         return joined, join(config_applied=False, warns=True)
 
-    return state, Refused(mismatch(event.content or NO_CONTENT, running, "is running with"))
+    return state, Refused(mismatch_while_up(event.content or NO_CONTENT, running))
 
 
 def _release(state: LifecycleState, event: ReleaseRequested) -> Transition:
@@ -228,7 +229,7 @@ def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
 
     pinned = standing.pinned
     if pinned is not None and opening.rules.pins_config and event.content.raw != pinned.raw:
-        return _begin_undo(state, mismatch(event.content, pinned, "was first initialised with"), 0)
+        return _begin_undo(state, mismatch_while_down(event.content, pinned), 0)
 
     if opening.policy.validates_first and event.invalid is not None:
         return _begin_undo(state, event.invalid, 0)

@@ -12,7 +12,10 @@ from aclasync.errors import (
     shown,
 )
 
-from .state import Content
+from .state import NO_CONTENT, Content
+
+# What a text that was not given calls itself.
+_UNNAMED = "<none>"
 
 
 def forked_child(parent_pid: int) -> ForkedRuntimeError:
@@ -67,14 +70,45 @@ def finalized_already() -> RepeatFinalizeError:
     )
 
 
-def mismatch(asked: Content, bound: Content, how: str) -> ConfigMismatchError:
-    """Another content than the one the process `how` ("is running with", ...)."""
-    return ConfigMismatchError(
-        AclCode.INVALID_PARAM,
-        "aclInit",
-        f"{asked.name} differs from {bound.name}, which this process {how}; a process keeps one "
-        "configuration for life: use the same content, or start another process",
+def mismatch_while_up(asked: Content, running: Content) -> ConfigMismatchError:
+    """Another content than the one that the runtime is up with."""
+    what = _difference(asked, running, "with which the runtime is up")
+    return _mismatch(
+        f"{what}; give no configuration to join whatever runs, or "
+        'on_mismatch="warn" to join it with a warning'
     )
+
+
+def mismatch_while_down(asked: Content, pinned: Content) -> ConfigMismatchError:
+    """Another content than the one that binds the process, though nothing is up any more."""
+    what = _difference(asked, pinned, "with which this process was first initialised")
+    nothing = "no configuration joins what is up, and nothing is; " if not asked.raw else ""
+    return _mismatch(
+        f"{what}; that one stays bound after everything is closed, whatever on_mismatch says: "
+        f"{nothing}give {pinned.name} again, or start another process"
+    )
+
+
+def _mismatch(detail: str) -> ConfigMismatchError:
+    rule = "contents are the same if their bytes are, white space and all"
+    return ConfigMismatchError(AclCode.INVALID_PARAM, "aclInit", f"{detail} ({rule})")
+
+
+def _difference(asked: Content, bound: Content, how: str) -> str:
+    if asked.name == bound.name and not asked.name.startswith("<"):
+        return f"{asked.name} differs from what stood there earlier, {how}; the file was changed"
+
+    return f"{_told(asked)} differs from {_told(bound)}, {how}"
+
+
+def _told(content: Content) -> str:
+    if content.raw == b"{}":
+        return f"{content.name} ({{}}, which is not the same as no configuration)"
+
+    if content.raw or content.name in (NO_CONTENT.name, _UNNAMED):
+        return NO_CONTENT.name if content.name == _UNNAMED else content.name
+
+    return f"{content.name} (empty, which is the same as no configuration)"
 
 
 def interrupted(error: BaseException) -> AclError:

@@ -101,10 +101,10 @@ async def end_log(
     if tally.left:
         where = ", ".join(map(str, tally.spools)) or "no spool file"
         _log.warning(
-            "device log flush %s after %.3f s: %d lines were not delivered, see %s",
+            "device log flush %s after %.3f s: %s not delivered, see %s",
             outcome.value,
             elapsed_s,
-            tally.left,
+            "1 line was" if tally.left == 1 else f"{tally.left} lines were",
             where,
         )
 

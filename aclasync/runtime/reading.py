@@ -25,7 +25,7 @@ from aclasync.config import (
     resolve_config,
 )
 from aclasync.lifecycle.state import NO_CONTENT, Content
-from aclasync.product import Product
+from aclasync.product import Product, check_product
 
 #: What `acl_session` and `Runtime.init` take as `config`.
 ConfigSource: TypeAlias = (
@@ -124,6 +124,7 @@ async def load_config(
     Raises:
       ConfigError: a mapping holds what JSON can't express.
     """
+    check_product(product)
     _, source = await describe(config)
     chosen = product or Product.ATLAS_A2
     _, resolution = await read(source, env=snapshot_environment(env), product=chosen)

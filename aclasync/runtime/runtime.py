@@ -11,7 +11,7 @@ from aclasync.backends.choose import open_backend
 from aclasync.lifecycle.callbacks import CallbackKind
 from aclasync.lifecycle.flush import FlushReport
 from aclasync.lifecycle.state import SAFE, OnError
-from aclasync.product import Product
+from aclasync.product import Product, check_product
 
 from .core import Core
 from .reading import ConfigSource
@@ -21,7 +21,6 @@ from .values import (
     InitOutcome,
     MismatchName,
     RuntimeStatistics,
-    check_product,
     check_seconds,
     checked_request,
 )

@@ -13,7 +13,7 @@ from aclasync.errors import shown
 from aclasync.lifecycle.callbacks import Callback
 from aclasync.lifecycle.flush import FlushReport
 from aclasync.lifecycle.state import SAFE, OnMismatch, Phase, Policy
-from aclasync.product import Product
+from aclasync.product import Product, check_product
 
 from .reading import ConfigSource
 
@@ -79,18 +79,6 @@ class InitRequest:
     strict: bool = False
     env: Mapping[str, str] | None = None
     flush_timeout: float | None = None
-
-
-def check_product(product: object) -> None:
-    """Refuse what is no product.
-
-    Raises:
-      TypeError: it is neither a `Product` nor None.
-    """
-    if product is not None and not isinstance(product, Product):
-        raise TypeError(
-            f"product must be a Product, such as Product.ATLAS_A2, not {shown(product)}"
-        )
 
 
 def check_seconds(name: str, seconds: object) -> None:

@@ -811,3 +811,61 @@ def test_effects_compare_by_value() -> None:
     entry = INIT_ORDER[2]
     assert Start(entry) == Start(entry)
     assert Undo(InitStep.DUMP) != Undo(InitStep.MODEL)
+
+
+def refusal_of(walk: Walk, content: Content | None) -> str:
+    """Return what an init with that content is refused with, up or down."""
+    effect = walk.init(content)
+    error = effect.error if isinstance(effect, (Refused, OpenFailed)) else None
+    assert isinstance(error, ConfigMismatchError)
+    return str(error)
+
+
+def test_mismatch_while_up_names_both_the_rule_and_the_ways_to_join() -> None:
+    """Whoever meets it knows what to write."""
+    walk = Walk()
+    walk.init(FILE_A)
+
+    said = refusal_of(walk, FILE_B)
+    assert "/etc/b.json" in said
+    assert "/etc/a.json" in said
+    assert "contents are the same if their bytes are" in said
+    assert 'on_mismatch="warn"' in said
+
+
+def test_mismatch_after_everything_closed_says_what_no_longer_helps() -> None:
+    """Neither `on_mismatch` nor giving no configuration joins what is down."""
+    walk = Walk()
+    walk.init(FILE_A)
+    walk.ask(FINALIZE)
+
+    said = refusal_of(walk, NO_CONTENT)
+    assert "whatever on_mismatch says" in said
+    assert "no configuration joins what is up, and nothing is; give /etc/a.json again" in said
+    assert "nothing is;" not in refusal_of(walk, FILE_B)
+
+
+def test_mismatch_of_one_path_says_that_the_file_was_changed() -> None:
+    """Both names are the same, so they alone would say nothing."""
+    walk = Walk()
+    walk.init(FILE_A)
+
+    changed = Content(FILE_A.name, b"{} ")
+    assert "/etc/a.json differs from what stood there earlier" in refusal_of(walk, changed)
+    assert "the file was changed" in refusal_of(walk, changed)
+
+
+def test_mismatch_tells_an_empty_object_from_no_configuration() -> None:
+    """They look alike, and are not the same content."""
+    walk = Walk()
+    walk.init(NO_CONTENT)
+
+    said = refusal_of(walk, FILE_B)
+    assert "/etc/b.json ({}, which is not the same as no configuration)" in said
+    assert "differs from no configuration, with which" in said
+    walk = Walk()
+    walk.init(Content("/etc/empty.json", b""))
+    assert "/etc/empty.json (empty, which is the same as no" in refusal_of(walk, FILE_A)
+    walk = Walk()
+    walk.init(Content("<none>", b""))
+    assert "differs from no configuration, with which" in refusal_of(walk, FILE_A)

@@ -6,7 +6,15 @@ import anyio
 import pytest
 
 import aclasync
-from aclasync import AclError, NotInitializedError, Product, Runtime, acl_session
+from aclasync import (
+    AclError,
+    CallbackError,
+    FinalizeError,
+    NotInitializedError,
+    Product,
+    Runtime,
+    acl_session,
+)
 from aclasync.testing import FaultPlan, SpyBackend, fresh_runtime
 
 
@@ -138,3 +146,33 @@ def test_session_outside_its_block_says_so() -> None:
     for name in ("ref_count", "config", "product", "backend_name", "joined", "resolution"):
         with pytest.raises(NotInitializedError, match="async with"):
             getattr(session, name)
+
+
+@pytest.mark.parametrize(
+    ("given", "better"),
+    [
+        ("A2", "Product.ATLAS_A2"),
+        ("ascend_950", "Product.ASCEND_950"),
+        ("Ascend910B1", r"Product.from_soc_name\('Ascend910B1'\)"),
+        ("toaster", "one such as Product.ATLAS_A2"),
+        (7, "one such as Product.ATLAS_A2"),
+    ],
+)
+async def test_product_as_text_is_refused_with_the_product_it_means(given, better: str) -> None:
+    """Wherever a product is asked for."""
+    with pytest.raises(TypeError, match=f"; write {better}$"):
+        acl_session(product=given)
+
+    with pytest.raises(TypeError, match=f"; write {better}$"):
+        await aclasync.load_config(None, product=given)
+
+    with pytest.raises(TypeError, match=f"; write {better}$"):
+        aclasync.resolve_config({}, env={}, product=given)
+
+
+def test_finalize_error_says_its_number_once() -> None:
+    """Also when what failed first has one of its own."""
+    error = FinalizeError("aclFinalize", [CallbackError(500001, "MODEL", "it broke")])
+    assert str(error) == "aclFinalize: 1 of its steps failed: MODEL: it broke [FAILURE 500001]"
+    other = FinalizeError("aclFinalize", [ValueError(), KeyError("x")])
+    assert str(other) == "aclFinalize: 2 of its steps failed: ValueError() [FAILURE 500001]"
