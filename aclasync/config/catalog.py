@@ -21,12 +21,16 @@ class Words(NamedTuple):
 ENGLISH: Mapping[str, Words] = {
     # The file
     "E101": Words(
-        "there is no such file: {detail}",
+        "the file can't be found: {detail}",
         "check the path; relative ones start at the working directory",
     ),
     "E102": Words("the file can't be opened: {detail}", "check its permissions"),
     "E103": Words("this is no regular file: {detail}", "give the path of a JSON file"),
     "E104": Words("the file is too large: {detail}", "the limit is 10 MiB"),
+    "E105": Words(
+        "a text is taken for a path, and no file has this one: {detail}",
+        "give JSON text as bytes, such as b'{{}}', or give a mapping",
+    ),
     # The text
     "E110": Words(
         "nested too deep: {depth} {kind} within each other",
@@ -43,7 +47,7 @@ ENGLISH: Mapping[str, Words] = {
     ),
     "E115": Words("the text begins with a NUL byte", "the dump module can't parse that; remove it"),
     "E120": Words("comments are no JSON", "remove {text!r}"),
-    "E121": Words("a comma too many", "remove the comma before {text!r}"),
+    "E121": Words("a comma too many", "remove it"),
     "E122": Words("a comma is missing", "put one after the value before {text!r}"),
     "E123": Words("a colon is missing after the key", 'write "key": value'),
     "E124": Words("single quotes are no JSON", 'write "{text}"'),
@@ -115,6 +119,7 @@ ENGLISH: Mapping[str, Words] = {
     "E250": Words("{product} has no aic_err_detail_dump", "use aic_err_norm_dump"),
     # The others
     "E301": Words("{value} is none of {allowed}", "write it as a string, exactly"),
+    "E302": Words("must be {expected}, not {got}", "write it in quotes"),
     "E310": Words(
         "{value} is no device number",
         'write a string of digits without sign, space or leading zero, like "0"',
@@ -144,11 +149,14 @@ ENGLISH: Mapping[str, Words] = {
     "W001": Words("unknown key, ignored", "{better}"),
     "W002": Words("the key stands twice; the last one counts", "remove the one in line {line}"),
     "W003": Words("the root is {got}, not an object; nothing is configured", "write {{...}}"),
-    "W004": Words("the file is empty; nothing is configured"),
+    "W004": Words("the file is empty; nothing is configured", "write {{...}}, or give no file"),
     "W005": Words("text after a NUL byte is ignored", "remove it"),
     "W006": Words("{count} more unknown keys, ignored", "remove them"),
-    "W010": Words("must be an object, not {got}; ignored"),
-    "W011": Words("is not supported on {product}; it has no effect"),
+    "W010": Words("must be an object, not {got}; ignored", "write {{...}}, or remove the key"),
+    "W011": Words(
+        "is not supported on {product}; it has no effect",
+        "remove it, or have the file judged for the product that it is for",
+    ),
     "W012": Words("{value} is not a multiple of {step}; {used} will be used"),
     "W013": Words("{value} is below the minimum; {used} stays in force"),
     "W014": Words(

@@ -90,16 +90,19 @@ class Located:
         line = bisect_right(self._line_starts, offset)
         return Location(file, line, offset - self._line_starts[line - 1] + 1)
 
-    def place(self, path: Path) -> int:
-        """Return the offset of a path, or of the nearest one above it that exists."""
+    def place(self, path: Path, *, is_key: bool = False) -> int:
+        """Return the offset of a path, or of the nearest one above it that exists.
+
+        With `is_key`, that of the key before it, if there is one.
+        """
         found = self.root
         for part in path:
             if part not in found.members:
-                break
+                return found.offset
 
             found = found.members[part]
 
-        return found.offset
+        return found.key_at if is_key and path and isinstance(path[-1], str) else found.offset
 
 
 def locate(content: bytes) -> Located:
@@ -231,23 +234,19 @@ class _Reader:
         """Pass the comma before the next member; return False once the container is closed."""
         closer = _CLOSERS[opener]
         char = self.peek()
-        commas = 0
+        commas: list[int] = []
         while char == ",":
-            commas += 1
-            if is_first or commas > 1:
-                self.fault("E121", self.at, text=",")
-
+            commas.append(self.at)
             self.at += 1
             char = self.peek()
 
-        if not char:
-            self.fault("E133", start, text=opener, better=closer)
-            return False
+        is_at_end = not char or char in "}]"
+        # An unclosed container may go on after its comma.
+        is_needed = not is_first and char not in ("}", "]")
+        for at in commas[is_needed:]:
+            self.fault("E121", at)
 
-        if char in "}]":
-            if commas and not is_first:
-                self.fault("E121", self.at, text=char)
-
+        if is_at_end:
             if char == closer:
                 self.at += 1
             else:

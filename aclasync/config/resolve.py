@@ -6,6 +6,7 @@ exists, is asked for with `folder_checks` and answered with `with_folders`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, final
@@ -41,6 +42,14 @@ _READ_FAULTS = {
     ReadFault.NOT_REGULAR: ("E103", ConfigStep.ERR_MSG_MODE),
     ReadFault.TOO_LARGE: ("E104", ConfigStep.ERR_MSG_MODE),
 }
+# What somebody's JSON looks like behind the working directory that a path begins with.
+_LIKE_JSON = re.compile(r"(\{[^/]*:.*\}|\{\s*\}|\[.*\])\s*$", re.DOTALL)
+
+# Findings that point to the key: it should not be there, whatever its value.
+_ABOUT_KEYS = frozenset(
+    ("E232", "E233", "E241", "E340", "E401", "E407", "W001", "W011", "W018", "W024", "W026",
+     "W029", "W031")
+)  # fmt: skip
 
 
 @final
@@ -85,21 +94,18 @@ class Resolution:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """Everything that was found: errors in the order of the checks, warnings, then values."""
-        return (*self.errors, *self.warnings, *self._worded(Severity.INFO), *self._values())
+        """Everything that was found: errors and warnings as in the text, then values."""
+        return (*self._said_findings, *self._worded(Severity.INFO), *self._values())
 
     @cached_property
     def errors(self) -> tuple[Finding, ...]:
-        """What the reference would refuse."""
+        """What the reference would refuse, in the order of its checks."""
         return self._worded(Severity.ERROR)
 
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
         """What it would accept, but which does nothing, or not what it seems; as in the text."""
-        found = [*self._worded(Severity.WARNING), *self._duplicates()]
-        # Without a line come those on the environment.
-        found.sort(key=lambda f: (not f.where.line, f.where.line, f.where.column))
-        return tuple(found)
+        return _as_in_text((*self._worded(Severity.WARNING), *self._duplicates()))
 
     @cached_property
     def effective(self) -> Effective:
@@ -159,7 +165,7 @@ class Resolution:
 
     @property
     def _said_findings(self) -> tuple[Finding, ...]:
-        return (*self.errors, *self.warnings)
+        return _as_in_text((*self.errors, *self.warnings))
 
     @property
     def _root(self) -> dict[str, Any]:
@@ -218,7 +224,9 @@ class Resolution:
             return Location(self.text.name)
 
         located = self._located
-        offset = located.place(draft.path) if draft.offset is None else draft.offset
+        if (offset := draft.offset) is None:
+            offset = located.place(draft.path, is_key=draft.code in _ABOUT_KEYS)
+
         return located.location(self.text.name, offset)
 
 
@@ -257,6 +265,9 @@ def resolve_config(
         text = evolve(text, is_given=False, fault=None)
     elif text.fault is not None:
         code, step = _READ_FAULTS[text.fault]
+        if text.fault is ReadFault.MISSING and _LIKE_JSON.search(text.name):
+            code = "E105"
+
         drafts.error(code, (), step, AclCode.INVALID_FILE, detail=text.fault_detail)
     else:
         parsed = parse(text.raw)
@@ -308,6 +319,10 @@ def _check_text(text: ConfigText, parsed: Parsed, drafts: Drafts) -> Located | N
         return None
 
     found = locate(parsed.content)
+    if _is_utf_16(text.raw):
+        error("E113", 0)
+        return found
+
     for fault in found.faults:
         error(fault.code, fault.offset, **fault.args)
 
@@ -349,6 +364,16 @@ def _check_tree(
         drafts.warn("W020", ("profiler",))
 
     return check
+
+
+def _is_utf_16(raw: bytes) -> bool:
+    """Whether a text that is no JSON has the order mark of UTF-16, or a letter of two bytes."""
+    return raw.startswith((b"\xff\xfe", b"\xfe\xff")) or (len(raw) > 3 and raw[1] == raw[3] == 0)
+
+
+def _as_in_text(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    # Without a line come those on the environment.
+    return tuple(sorted(findings, key=lambda f: (not f.where.line, f.where.line, f.where.column)))
 
 
 def _flattened(draft: Draft) -> Draft:

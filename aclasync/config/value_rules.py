@@ -46,7 +46,13 @@ def check_err_msg_mode(root: dict[str, Any], drafts: Drafts) -> None:
     if value is MISSING or (isinstance(value, str) and value in ERR_MSG_MODE.allowed):
         return
 
-    drafts.refuse(ERR_MSG_MODE, "E301", value=shown(value), allowed=listed(ERR_MSG_MODE.allowed))
+    allowed = ERR_MSG_MODE.allowed
+    if isinstance(value, str):
+        drafts.refuse(ERR_MSG_MODE, "E301", value=shown(value), allowed=listed(allowed))
+    else:
+        meant = [text for text in allowed if text == shown(value)] or allowed
+        expected = "the string " + " or ".join(map(shown, meant))
+        drafts.refuse(ERR_MSG_MODE, "E302", expected=expected, got=kind_of(value))
 
 
 def section(root: dict[str, Any], name: str) -> dict[str, Any]:

@@ -194,7 +194,10 @@ def _read_at_most(descriptor: int, most: int) -> bytes:
 
 
 def _faulty(path: str, fault: ReadFault, detail: object) -> ConfigText:
-    return ConfigText(path, b"", is_given=True, is_file=True, fault=fault, fault_detail=str(detail))
+    # Whatever says it names the path itself.
+    reason = detail.strerror if isinstance(detail, OSError) else None
+    said = reason.lower() if reason else str(detail)
+    return ConfigText(path, b"", is_given=True, is_file=True, fault=fault, fault_detail=said)
 
 
 def _is_unresolvable(path: str) -> bool:

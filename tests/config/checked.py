@@ -20,7 +20,9 @@ def resolved(config: Any, product: Product = A2, env: dict[str, str] | None = No
 
 def found(resolution: Resolution, severity: Severity = Severity.ERROR) -> list[tuple[str, str]]:
     """Return code and path of every finding of a severity."""
-    return [(f.code, f.path) for f in resolution.findings if f.severity is severity]
+    is_error = severity is Severity.ERROR
+    findings = resolution.errors if is_error else resolution.findings  # in the order of the checks
+    return [(f.code, f.path) for f in findings if f.severity is severity]
 
 
 def errors(config: Any, **options: Any) -> list[tuple[str, str]]:

@@ -16,8 +16,8 @@ from .checked import A2, resolved
 IPV350, TRAINING, ONLY_950 = Product.IPV350, Product.ATLAS_TRAINING, Product.ASCEND_950
 
 
-def faulty(fault: ReadFault, product: Product = A2) -> Resolution:
-    text = ConfigText("/x/acl.json", is_file=True, fault=fault, fault_detail="because")
+def faulty(fault: ReadFault, product: Product = A2, name: str = "/x/acl.json") -> Resolution:
+    text = ConfigText(name, is_file=True, fault=fault, fault_detail="because")
     return resolve_config(text, env={}, product=product)
 
 
@@ -61,6 +61,7 @@ EXAMPLES: dict[str, Resolution] = {
     "E102": faulty(ReadFault.UNREADABLE),
     "E103": faulty(ReadFault.NOT_REGULAR),
     "E104": faulty(ReadFault.TOO_LARGE),
+    "E105": faulty(ReadFault.MISSING, name='/x/{"err_msg_mode": "1"}'),
     "E110": resolved(b"{" * 11),
     "E111": resolved(b'{"a"\0:1}'),
     "E112": resolved(b'{"a":"\xff"}'),
@@ -119,6 +120,7 @@ EXAMPLES: dict[str, Resolution] = {
     "E241": dump(dump_stats=["Max"]),
     "E250": dump(TRAINING, dump_scene="aic_err_detail_dump"),
     "E301": resolved({"err_msg_mode": "2"}),
+    "E302": resolved({"err_msg_mode": 1}),
     "E310": resolved({"defaultDevice": {"default_device": "x"}}),
     "E311": resolved({"defaultDevice": {"default_device": 0}}),
     "E320": stack(aicore_stack_size="x"),
@@ -211,7 +213,7 @@ def test_long_and_nested_values_are_shown_short() -> None:
         assert len(str(error)) < 300
 
     (error,) = resolved({"err_msg_mode": []}).errors
-    assert "[]" in error.message
+    assert error.message == 'must be the string "0" or "1", not an array'
 
 
 def test_finding_of_a_variable_points_to_the_environment() -> None:
@@ -295,3 +297,62 @@ def test_names_that_are_empty_match_nothing() -> None:
     paths = [w.path for w in resolution.warnings if w.code == "W023"]
     above = "$.dump.dump_list[0].optype_blacklist"
     assert paths == [f"{above}[0].name", f"{above}[1]"]
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (1, 'must be the string "1", not a number'),
+        (2, 'must be the string "0" or "1", not a number'),
+        (True, 'must be the string "0" or "1", not true'),
+        ("2", '"2" is none of 0, 1'),
+    ],
+)
+def test_number_for_a_string_is_told_apart_from_a_wrong_string(value: Any, message: str) -> None:
+    """The two look alike in a file, and need different cures."""
+    (error,) = resolved({"err_msg_mode": value}).errors
+    assert error.message == message
+
+
+def test_findings_come_in_the_order_of_the_text() -> None:
+    """Errors and warnings together, whatever the reference would meet first."""
+    text = b'{"x": 1,\n "max_opqueue_num": 1,\n "err_msg_mode": 1}'
+    said = [f for f in resolved(text).findings if f.code[0] != "I"]
+    assert [(f.code, f.where.line) for f in said] == [("W001", 1), ("W021", 2), ("E302", 3)]
+
+
+def test_finding_about_a_key_points_to_the_key() -> None:
+    """One about a value to the value."""
+    unknown, wrong = resolved(b'{"x": 1, "max_opqueue_num": 1}').warnings
+    assert (unknown.where.column, wrong.where.column) == (2, 29)
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        (b'{"a":1 , }', [8]),
+        (b"[1,,2]", [4]),
+        (b"[,1]", [2]),
+        (b"[1,2,,]", [5, 6]),
+        (b"[,,]", [2, 3]),
+    ],
+)
+def test_comma_too_many_is_where_the_comma_is(text: bytes, columns: list[int]) -> None:
+    """Not where it was noticed; and each is said once."""
+    assert sorted({f.where.column for f in resolved(text).errors}) == columns
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_file_of_two_byte_letters_is_one_finding(encoding: str) -> None:
+    """With or without its order mark, and without a word on the NUL bytes that it must have."""
+    (error,) = resolved('{"err_msg_mode": "1"}'.encode(encoding)).errors
+    assert error.code == ("E115" if encoding == "utf-16-be" else "E113")
+
+
+@pytest.mark.parametrize("text", ['{"a": 1}', "{}", " { } ", "[]", '[{"a": 1}]', '{"p": "./d"}'])
+def test_json_given_as_a_path_is_told_how_to_give_it(text: str) -> None:
+    """Text is a path; bytes are JSON."""
+    (error,) = faulty(ReadFault.MISSING, name=f"/home/me/{text}").errors
+    assert (error.code, error.acl_code) == ("E105", 100003)
+    assert "as bytes" in error.hint
+    assert faulty(ReadFault.MISSING, name="/x/a{1}.json").errors[0].code == "E101"

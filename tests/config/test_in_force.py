@@ -127,7 +127,7 @@ def test_mapping_that_is_no_json_is_a_resolution_all_the_same() -> None:
     resolution = resolve_config({"err_msg_mode": 1, "x": {1}}, env={}, product=A2)
     assert [(f.code, f.path) for f in resolution.errors] == [
         ("E150", "$.x"),
-        ("E301", "$.err_msg_mode"),
+        ("E302", "$.err_msg_mode"),
     ]
     assert resolution.code is AclCode.INVALID_PARAM
     again = resolve_config(resolution, env={}, product=Product.ASCEND_950)
