@@ -1,4 +1,21 @@
-"""What tests of programs that use aclasync need: a fresh runtime, a spy, and planned faults."""
+"""What tests of programs that use aclasync need: a fresh runtime, a spy, and planned faults.
+
+    async def test_failed_init_leaves_nothing_open():
+        plan = FaultPlan().fail("init.OTHER", RuntimeError("broken"))
+        spy = SpyBackend(plan)
+        with fresh_runtime(backend=spy, devices=2) as runtime:
+            with pytest.raises(RuntimeError):
+                async with acl_session():
+                    ...
+            assert runtime.statistics().ref_count == 0
+        assert spy.points[-1] == "undo.err_msg_mode"
+
+`fresh_runtime` puts a runtime of its own in the place of the process's, so that every test may
+bring another configuration; a `SpyBackend` notes what is done to the device and passes the named
+points at which a `FaultPlan` can fail, delay or park. With pytest, the fixtures `acl_runtime` and
+`acl_session_factory` are there without an import; async tests need `@pytest.mark.anyio`, or
+`anyio_mode = "auto"` in the project's settings.
+"""
 
 from __future__ import annotations
 

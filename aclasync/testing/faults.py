@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import final
 
 import anyio
 from attrs import frozen
 
+from aclasync.lifecycle.sequence import FINALIZE_ORDER, INIT_ORDER, InitStep
 from aclasync.runtime.loops import Wakeup
+
+_STARTED = tuple(e.step for e in INIT_ORDER if e.step not in (InitStep.READ, InitStep.PIN))
+
+#: Every point there is, in the order of a lifecycle that fails at its last init step.
+POINTS: tuple[str, ...] = (
+    *(f"init.{step}" for step in _STARTED),
+    *(f"undo.{step}" for step in reversed(_STARTED)),
+    *(f"finalize.{entry.step}" for entry in FINALIZE_ORDER),
+)
 
 
 @final
@@ -26,16 +37,24 @@ class Fault:
 
 @final
 class FaultPlan:
-    """Faults by the name of the point; see `SpyBackend.points` for the names.
+    """Faults by the name of the point: `init.STEP`, `undo.STEP` and `finalize.STEP`.
 
-        plan = FaultPlan().park("init.MODEL")
-        plan.fail("init.dump", AclError(507000, "dump", "no space"), times=1)
+        plan = FaultPlan().park("finalize.MODEL")
+        plan.fail("init.device_log", AclError(507000, "device_log", "no space"), times=1)
+        with fresh_runtime(backend=SpyBackend(plan)):
+            ...
+        assert not plan.unused()
 
-    Plans may be changed while the program runs, from any thread.
+    The names of the steps are those of `InitStep` and `FinalizeStep`; any other name is a
+    ValueError. `init.dump` and the four steps after it are passed only by an init that is given a
+    configuration, `undo` only after a failure. Plans may be changed while the program runs, from
+    any thread.
     """
 
     def __init__(self) -> None:
         self._faults: dict[str, Fault] = {}
+        self._planned: dict[str, None] = {}
+        self._struck: set[str] = set()
         self._parked: dict[str, list[Wakeup]] = {}
         self._arrivals: dict[str, list[Wakeup]] = {}
         self._lock = threading.Lock()
@@ -59,17 +78,34 @@ class FaultPlan:
         return self.set(point, Fault(parks=True, times=times))
 
     def set(self, point: str, fault: Fault | None) -> FaultPlan:
-        """Put a fault at a point, or none."""
+        """Put a fault at a point, or none.
+
+        Raises:
+          ValueError: there is no such point.
+        """
+        _check_point(point)
         with self._lock:
             if fault is None:
                 self._faults.pop(point, None)
+                self._planned.pop(point, None)
             else:
                 self._faults[point] = fault
+                self._planned[point] = None
 
         return self
 
+    def unused(self) -> tuple[str, ...]:
+        """Return the points for which something is planned that nobody has passed."""
+        with self._lock:
+            return tuple(point for point in self._planned if point not in self._struck)
+
     def release(self, point: str) -> None:
-        """Let those parked at the point go on, and nobody park there any more."""
+        """Let those parked at the point go on, and nobody park there any more.
+
+        Raises:
+          ValueError: there is no such point.
+        """
+        _check_point(point)
         with self._lock:
             self._faults.pop(point, None)
             parked = self._parked.pop(point, [])
@@ -78,7 +114,12 @@ class FaultPlan:
             wakeup.wake()
 
     async def wait_parked(self, point: str) -> None:
-        """Wait until somebody is parked at the point."""
+        """Wait until somebody is parked at the point.
+
+        Raises:
+          ValueError: there is no such point.
+        """
+        _check_point(point)
         with self._lock:
             if self._parked.get(point):
                 return
@@ -95,6 +136,7 @@ class FaultPlan:
             if fault is None:
                 return
 
+            self._struck.add(point)
             if fault.times is not None:
                 left = Fault(fault.error, fault.delay_s, fault.parks, fault.times - 1)
                 self._faults[point] = left
@@ -125,3 +167,13 @@ class FaultPlan:
             with self._lock:
                 if wakeup in self._parked.get(point, ()):
                     self._parked[point].remove(wakeup)
+
+
+def _check_point(point: str) -> None:
+    if point in POINTS:
+        return
+
+    known = {name.casefold(): name for name in POINTS}
+    close = get_close_matches(point.casefold(), known, 1)
+    better = f"did you mean {known[close[0]]!r}?" if close else f"there are {', '.join(POINTS)}"
+    raise ValueError(f"there is no point {point!r}; {better}")

@@ -176,8 +176,13 @@ def test_interrupt_ends_a_waiting_command_with_130(tmp_path, child_environment):
     """Ctrl-C while `check -` waits for standard input is no error with a traceback."""
     reading, writing = os.pipe()
     os.write(writing, b"{")
+    # What a shell starts in the background begins with SIGINT ignored, and hands that on.
+    program = (
+        "import runpy, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "sys.argv = ['aclasync', 'check', '-']; runpy.run_module('aclasync')"
+    )
     process = subprocess.Popen(
-        [sys.executable, "-m", "aclasync", "check", "-"],
+        [sys.executable, "-c", program],
         stdin=reading,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path, PurePath
+
 import anyio
 import pytest
 
-from aclasync import AclError, Product, acl_session, default_runtime
+from aclasync import AclError, LogLevel, Product, acl_session, default_runtime
 from aclasync.testing import Fault, FaultPlan, SpyBackend, fresh_runtime
+from aclasync.testing.faults import POINTS
 
 NO = AclError(507899, "step", "no")
+
+
+def text_below(folder: PurePath) -> str:
+    return "".join(path.read_text() for path in Path(folder).rglob("*.log"))
 
 
 async def test_spy_announces_every_point_in_order() -> None:
@@ -100,3 +108,85 @@ async def test_fresh_runtime_has_the_product_and_devices_it_was_told() -> None:
         async with acl_session() as session, session.open_device(2) as device:
             assert session.product is Product.ASCEND_950
             assert device.device_id == 2
+
+
+@pytest.mark.parametrize(
+    ("point", "said"),
+    [
+        ("init.model", "did you mean 'init.MODEL'"),
+        ("init.dmup", "did you mean 'init.dump'"),
+        ("init.read", "there is no point"),
+        ("elsewhere", "there are init.err_msg_mode, "),
+    ],
+)
+def test_point_that_nobody_can_pass_is_refused(point: str, said: str) -> None:
+    """A misspelt name would make a test that can't fail."""
+    plan = FaultPlan()
+    for call in (
+        lambda: plan.park(point),
+        lambda: plan.fail(point, NO),
+        lambda: plan.delay(point, 1),
+        lambda: plan.set(point, None),
+        lambda: plan.release(point),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+async def test_waiting_at_a_point_that_nobody_can_pass_is_refused() -> None:
+    """Instead of waiting for ever."""
+    with pytest.raises(ValueError, match=r"init\.MODEL"):
+        await FaultPlan().wait_parked("init.MODLE")
+
+
+async def test_faults_that_never_struck_are_told() -> None:
+    """Without a configuration `init.dump` is not passed."""
+    plan = FaultPlan().delay("init.dump", 0).delay("init.MODEL", 0, times=1)
+    plan.delay("undo.MODEL", 0).set("undo.MODEL", None)
+    assert plan.unused() == ("init.dump", "init.MODEL")
+    with fresh_runtime(backend=SpyBackend(plan)):
+        async with acl_session():
+            pass
+
+    assert plan.unused() == ("init.dump",)
+
+
+async def test_every_point_there_is_can_be_passed() -> None:
+    """The names that a plan takes are those that a lifecycle passes."""
+    spy = SpyBackend(FaultPlan().fail("init.OTHER", NO, times=1))
+    with fresh_runtime(backend=spy) as runtime:
+        with pytest.raises(AclError):
+            await runtime.init({})
+
+        await runtime.init({})
+        await runtime.finalize()
+
+    assert set(spy.points) == set(POINTS)
+
+
+async def test_device_logs_of_a_fresh_runtime_are_gone_with_it(monkeypatch) -> None:
+    """Unless the environment says where they belong, nothing is left in anybody's home."""
+    monkeypatch.delenv("ASCEND_PROCESS_LOG_PATH", raising=False)
+    monkeypatch.delenv("ASCEND_WORK_PATH", raising=False)
+    with fresh_runtime(log_latency=60):
+        async with acl_session(flush_timeout=0) as session, session.open_device() as device:
+            device.write_log(LogLevel.ERROR, "a line")
+
+        assert session.flush_report is not None
+        (spool,) = session.flush_report.spools
+        folder = spool.parents[2]
+        assert "a line" in text_below(folder)
+        assert folder.parent == PurePath(tempfile.gettempdir())
+
+    assert not text_below(folder)
+
+
+async def test_device_logs_go_where_the_environment_says(monkeypatch, tmp_path: Path) -> None:
+    """And stay there."""
+    monkeypatch.delenv("ASCEND_PROCESS_LOG_PATH", raising=False)
+    monkeypatch.setenv("ASCEND_WORK_PATH", str(tmp_path))
+    with fresh_runtime():
+        async with acl_session() as session, session.open_device() as device:
+            device.write_log(LogLevel.ERROR, "a line")
+
+    assert "a line" in text_below(tmp_path)
