@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, final
 
 from attrs import frozen
 
-from aclasync.errors import BackendUnavailableError
+from aclasync.errors import AclError, BackendUnavailableError
 from aclasync.product import Product
 
 if TYPE_CHECKING:
@@ -62,6 +62,34 @@ def open_backend(
       BackendUnavailableError: there is none, with the reason for every one that was considered.
       InvalidDeviceError: the environment hides devices that don't exist.
     """
+    origin = _reason_to_open_embedded(name, environment)
+
+    from .embedded import EmbeddedBackend  # noqa: PLC0415 (only the chosen one is imported)
+
+    backend = EmbeddedBackend(product or Product.ATLAS_A2, environment, devices, log_latency)
+    _logger.info("backend %s as %s: %s", backend.name, backend.product.name, origin)
+    return backend
+
+
+def refusal_of_auto(environment: Environment) -> AclError | None:
+    """Return what `open_backend("auto")` would raise here, or None; opens nothing."""
+    from .embedded.visible import visible_devices  # noqa: PLC0415 (as above)
+
+    try:
+        _reason_to_open_embedded("auto", environment)
+        visible_devices(None, environment)
+    except AclError as refusal:
+        return refusal
+
+    return None
+
+
+def _reason_to_open_embedded(name: str, environment: Environment) -> str:
+    """Say why `name` stands for the embedded device.
+
+    Raises:
+      BackendUnavailableError: it stands for another, which can't be opened.
+    """
     chosen, origin = name, "asked for"
     if name == "auto" and environment.backend:
         chosen, origin = environment.backend, "named by ACLASYNC_BACKEND"
@@ -79,11 +107,7 @@ def open_backend(
 
         origin = f"no cann: {cann.reason}"
 
-    from .embedded import EmbeddedBackend  # noqa: PLC0415 (only the chosen one is imported)
-
-    backend = EmbeddedBackend(product or Product.ATLAS_A2, environment, devices, log_latency)
-    _logger.info("backend %s as %s: %s", backend.name, backend.product.name, origin)
-    return backend
+    return origin
 
 
 def _look_for_cann(environment: Environment) -> Candidate:

@@ -17,10 +17,11 @@ from .output import (
     ProductOption,
     Severity,
     console,
+    effective_json,
     errors_reported,
-    finding_json,
     finding_text,
     print_json,
+    said_of,
 )
 
 _STDIN = "-"
@@ -111,7 +112,7 @@ def _as_json(
     verdicts: list[tuple[str, Resolution]], product: Product, *, is_strict: bool
 ) -> dict[str, Any]:
     return {
-        "product": product.value,
+        "product": product.name,
         "strict": is_strict,
         "accepted": all(_is_accepted(r, is_strict=is_strict) for _, r in verdicts),
         "files": [
@@ -122,7 +123,8 @@ def _as_json(
                 "acl_name": resolution.code.name,
                 "errors": _count(resolution, Severity.ERROR),
                 "warnings": _count(resolution, Severity.WARNING),
-                "findings": [finding_json(finding) for finding in resolution.findings],
+                "findings": said_of(resolution),
+                "effective": effective_json(resolution),
             }
             for name, resolution in verdicts
         ],

@@ -13,7 +13,7 @@ from attrs import frozen
 from rich.text import Text
 
 from aclasync import load_config
-from aclasync.backends.choose import Candidate, candidates
+from aclasync.backends.choose import Candidate, candidates, refusal_of_auto
 from aclasync.config.environment import PURPOSES
 
 from .output import (
@@ -21,6 +21,8 @@ from .output import (
     FormatOption,
     Severity,
     console,
+    error_json,
+    error_text,
     finding_json,
     finding_text,
     print_json,
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from aclasync import Finding
+    from aclasync import AclError, Finding
     from aclasync.config import Environment
 
 _PACKAGES = ("aclasync", "anyio", "attrs", "cattrs", "numpy", "onnx", "onnxruntime")
@@ -59,12 +61,14 @@ class _Report:
     log_folder: str
     #: What is wrong with the variables.
     findings: tuple[Finding, ...]
+    #: What opening a session would raise here.
+    refusal: AclError | None
 
 
 def doctor(form: FormatOption = Format.TEXT) -> None:
     """Show which backends can be used here and why not, versions, devices and environment.
 
-    Exit code 0: some backend can be used; 1: none can. Opens and loads nothing.
+    Exit code 0: a session could be opened here; 1: it would be refused. Opens and loads nothing.
     """
     resolution = anyio.run(load_config, None)
     environment = resolution.effective.environment
@@ -75,13 +79,14 @@ def doctor(form: FormatOption = Format.TEXT) -> None:
         devices=_devices(environment),
         log_folder=_log_folder(environment),
         findings=tuple(f for f in resolution.findings if f.severity is not Severity.INFO),
+        refusal=refusal_of_auto(environment),
     )
     if form is Format.JSON:
         print_json(_as_json(report))
     else:
         _print_report(console(), report)
 
-    if not any(candidate.is_usable for candidate in report.candidates):
+    if report.refusal is not None:
         raise typer.Exit(1)
 
 
@@ -141,6 +146,10 @@ def _print_report(out: Console, report: _Report) -> None:
     for finding in report.findings:
         out.print(finding_text(finding))
 
+    if report.refusal is not None:
+        out.print("\nA session would be refused here", style="bold")
+        out.print(error_text(report.refusal))
+
 
 def _as_json(report: _Report) -> dict[str, Any]:
     return {
@@ -161,4 +170,5 @@ def _as_json(report: _Report) -> dict[str, Any]:
             for variable in report.variables
         },
         "findings": [finding_json(finding) for finding in report.findings],
+        "error": None if report.refusal is None else error_json(report.refusal),
     }

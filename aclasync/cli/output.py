@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 import warnings
+from collections.abc import Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, final
 
+import attrs
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from aclasync import AclCode, AclError, BackendUnavailableError, ConfigError, Finding, Product
+from aclasync import (
+    AclCode,
+    AclError,
+    BackendUnavailableError,
+    ConfigError,
+    Finding,
+    Product,
+    Resolution,
+)
 from aclasync import Severity as Severity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 _COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 
@@ -99,18 +110,50 @@ def finding_text(finding: Finding) -> Text:
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:
-    """Return a finding as JSON; line and column are 0 where there is no text to point into."""
+    """Return a finding as JSON; line and column are null where there is no text to point into."""
     return {
         "severity": finding.severity.value,
         "code": finding.code,
         "path": finding.path,
         "file": finding.where.file,
-        "line": finding.where.line,
-        "column": finding.where.column,
+        "line": finding.where.line or None,
+        "column": finding.where.column or None,
         "message": finding.message,
         "hint": finding.hint,
         "acl_code": int(finding.acl_code),
+        "acl_name": finding.acl_code.name,
     }
+
+
+def said_of(resolution: Resolution) -> list[dict[str, Any]]:
+    """Return as JSON what was found, apart from the values in force."""
+    return [finding_json(f) for f in resolution.findings if f.code != "I001"]
+
+
+def effective_json(resolution: Resolution) -> dict[str, Any]:
+    """Return every value in force with its origin, and the key that it is from, as JSON."""
+    return {
+        name: {
+            "value": plain(sourced.value),
+            "origin": sourced.origin.value,
+            "from": sourced.name or None,
+        }
+        for name, sourced in resolution.effective
+    }
+
+
+def plain(value: Any) -> Any:
+    """Return a value of the library as JSON has it."""
+    if attrs.has(type(value)):
+        return {a.name: plain(getattr(value, a.name)) for a in attrs.fields(type(value))}
+
+    if isinstance(value, Mapping):
+        return {key: plain(inner) for key, inner in value.items()}
+
+    if isinstance(value, (frozenset, set)):
+        return sorted(map(plain, value))
+
+    return [plain(inner) for inner in value] if isinstance(value, (tuple, list)) else value
 
 
 @contextmanager
@@ -132,14 +175,23 @@ def errors_reported(form: Format, *, traceback: bool = False) -> Iterator[None]:
 
 @contextmanager
 def warnings_reported() -> Iterator[None]:
-    """Show a warning as one line on stderr, without the source line that raised it."""
+    """Show a warning, raised or logged, as one line on stderr, without the place that raised it."""
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         console(is_error=True).print(Text.assemble(("warning", "yellow"), f": {message}"))
 
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
+    class Shown(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(record.getMessage())
+
+    library, handler = logging.getLogger("aclasync"), Shown(logging.WARNING)
+    library.addHandler(handler)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = show
+            yield
+    finally:
+        library.removeHandler(handler)
 
 
 def error_text(error: AclError | CommandError) -> Text:
@@ -169,19 +221,17 @@ def error_text(error: AclError | CommandError) -> Text:
 
 
 def error_json(error: AclError | CommandError) -> dict[str, Any]:
-    """Return an error as JSON; without an ACL number its code is null."""
-    if isinstance(error, CommandError):
-        return {"type": type(error).__name__, "code": None, "detail": str(error)}
-
+    """Return an error as JSON; without an ACL number its code, name and function are null."""
+    known = error if isinstance(error, AclError) else None
     return {
         "type": type(error).__name__,
-        "code": int(error.code),
-        "name": error.code.name,
-        "function": error.function,
-        "detail": error.detail,
+        "code": int(known.code) if known else None,
+        "name": known.code.name if known else None,
+        "function": known.function if known else None,
+        "detail": known.detail if known else str(error),
         "notes": list(getattr(error, "__notes__", ())),
         "findings": [finding_json(f) for f in getattr(error, "findings", ())],
-        "refusals": [list(refusal) for refusal in getattr(error, "refusals", ())],
+        "refusals": [{"name": name, "reason": why} for name, why in getattr(error, "refusals", ())],
         "failures": [str(f) for f in error.exceptions]
         if isinstance(error, BaseExceptionGroup)
         else [],

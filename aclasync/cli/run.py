@@ -22,6 +22,7 @@ from .output import (
     console,
     errors_reported,
     print_json,
+    said_of,
     warnings_reported,
 )
 
@@ -44,6 +45,8 @@ class _Outcome:
     backend: str
     backend_reason: str
     product: Product
+    #: What was found in the configuration that is in force.
+    findings: Sequence[dict[str, Any]]
     device_id: int
     flush: FlushReport | None
 
@@ -119,6 +122,7 @@ async def _run_all(
             device_id = opened.device_id
 
         backend_name, used_product = str(session.backend_name), session.product
+        findings = said_of(session.resolution)
 
     return _Outcome(
         samples=samples,
@@ -126,6 +130,7 @@ async def _run_all(
         backend=backend_name,
         backend_reason=await _reason_for(backend),
         product=used_product,
+        findings=findings,
         device_id=device_id,
         flush=session.flush_report,
     )
@@ -217,12 +222,13 @@ def _as_json(outcome: _Outcome, top: int) -> dict[str, Any]:
             | {"outputs": {name: output_json(array) for name, array in outputs.items()}}
             for sample, outputs in zip(outcome.samples, outcome.outputs, strict=True)
         ],
+        "findings": list(outcome.findings),
         "judged": len(judged),
         "right": sum(judged),
         "session": {
             "backend": outcome.backend,
             "backend_reason": outcome.backend_reason,
-            "product": outcome.product.value,
+            "product": outcome.product.name,
             "device": outcome.device_id,
             "flush": None
             if flush is None

@@ -106,7 +106,7 @@ def test_product_decides_and_is_known_by_tag_name_and_soc(cli_here, write):
 
     for name in ("950", "ascend_950", "Ascend950PR_9599"):
         done = cli_here("check", path, "--product", name, "--format", "json")
-        assert json.loads(done.stdout)["product"] == "950"
+        assert json.loads(done.stdout)["product"] == "ASCEND_950"
         assert json.loads(done.stdout)["files"][0]["warnings"] == 0
 
     other = cli_here("check", path, "--product", "A2", "--format", "json")
@@ -141,3 +141,18 @@ def test_standard_output_that_can_not_say_a_character_says_something_else(cli, w
 
     assert done.returncode == 0
     assert "Traceback" not in done.stderr
+
+
+def test_json_has_effective_values_as_objects(cli_here, write):
+    """With the key or the variable that each is from; what is no place is null."""
+    path = write('{"err_msg_mode": "1", "dump": {"dump_path": "/tmp", "dump_op_switch": "on"}}')
+    env = {"ASCEND_RT_VISIBLE_DEVICES": "1,0"}
+    (file,) = json.loads(cli_here("check", path, "--format", "json", env=env).stdout)["files"]
+
+    mode, stack = file["effective"]["err_msg_mode"], file["effective"]["aicore_stack_bytes"]
+    assert mode == {"value": 1, "origin": "configuration", "from": "$.err_msg_mode"}
+    assert (stack["origin"], stack["from"]) == ("default", None)
+    assert file["effective"]["dump"]["value"]["kernel_data"] == ["all"]
+    assert all(finding["code"] != "I001" for finding in file["findings"])
+    (variable,) = [f for f in file["findings"] if f["code"] == "W041"]
+    assert (variable["file"], variable["line"], variable["column"]) == ("environment", None, None)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from aclasync.config import ENVIRONMENT_NAMES
+
+from .conftest import DIGITS
 
 
 def test_every_candidate_is_listed_with_its_reason(cli_here):
@@ -60,3 +64,27 @@ def test_variable_that_can_not_be_used_is_told(cli_here):
 
     assert "warning W" in said
     assert "soon" in said
+
+
+@pytest.mark.parametrize(
+    ("env", "number"),
+    [
+        ({"ASCEND_RT_VISIBLE_DEVICES": "3"}, 107001),
+        ({"ACLASYNC_BACKEND": "cann"}, 500000),
+        ({"ACLASYNC_BACKEND": "gpu"}, 500000),
+        ({}, None),
+    ],
+)
+def test_verdict_is_that_of_a_session(cli_here, env, number):
+    """What the doctor lets pass, `run` can open; and the other way round."""
+    done = cli_here("doctor", "--format", "json", env=env)
+    error = json.loads(done.stdout)["error"]
+    image, model = DIGITS / "images" / "00_label0.png", DIGITS / "digits.onnx"
+    run = cli_here("run", "--model", model, "--input", image, "--format", "json", env=env)
+
+    assert done.returncode == run.returncode == (0 if number is None else 1)
+    assert error == json.loads(run.stdout).get("error")
+    assert (error or {}).get("code") == number
+    text = cli_here("doctor", env=env)
+    assert text.returncode == done.returncode
+    assert ("A session would be refused here" in text.stdout) is (number is not None)

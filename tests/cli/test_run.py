@@ -59,7 +59,7 @@ def test_json_carries_answers_and_session(cli):
     assert (said["judged"], said["right"]) == (2, 2)
     assert said["outputs"][0]["outputs"]["probabilities"]["shape"] == [1, 10]
     assert said["session"]["backend"] == "embedded"
-    assert said["session"]["product"] == "A2"
+    assert said["session"]["product"] == "ATLAS_A2"
     assert said["session"]["device"] == 0
     assert said["session"]["flush"]["outcome"] == "drained"
 
@@ -161,3 +161,29 @@ def test_running_leaves_nothing_in_the_working_folder(cli, tmp_path):
     """No file is written behind the user's back."""
     assert cli("run", "--config", CONFIG, "--model", MODEL, "--input", IMAGES[0]).returncode == 0
     assert list((tmp_path / "cwd").iterdir()) == []
+
+
+def test_findings_of_the_configuration_are_told(cli, tmp_path):
+    """A misspelt key is accepted, but not in silence: once on stderr, and in the JSON."""
+    path = tmp_path / "odd.json"
+    path.write_text('{"err_msg_mod": "1"}')
+    arguments = ("run", "--config", path, "--model", MODEL, "--input", IMAGES[0])
+    done = cli(*arguments)
+    assert done.returncode == 0
+    assert done.stderr.count("did you mean err_msg_mode?") == 1
+    assert done.stderr.startswith(f"warning: {path}:1:2: $.err_msg_mod: ")
+
+    (finding,) = json.loads(cli(*arguments, "--format", "json").stdout)["findings"]
+    assert (finding["code"], finding["line"], finding["column"]) == ("W001", 1, 2)
+
+
+def test_error_without_a_number_has_the_shape_of_any_other(cli, tmp_path):
+    """A reader of the JSON needs one shape, with null for what there is not."""
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    common = ("run", "--format", "json", "--model")
+    without = cli(*common, MODEL, "--input", tmp_path / "broken.png")
+    numbered = cli(*common, "missing.onnx", "--input", IMAGES[0])
+    error, other = (json.loads(done.stdout)["error"] for done in (without, numbered))
+
+    assert list(error) == list(other)
+    assert (error["code"], error["name"], error["function"]) == (None, None, None)
