@@ -6,14 +6,15 @@
 Nothing here raises for what the reference answers with a number, and the rules are the
 reference's: a fault of the configuration surfaces at its own step of the init sequence, a second
 init with another configuration is counted without a look at it, finalize stops at the first step
-that fails. Use `acl_session` unless you port code that depends on this.
+that fails. The numbers are the values of `AclCode`. Use `acl_session` unless you port code that
+depends on this; devices and models are only there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .codes import AclCode
 from .errors import AclError
@@ -22,7 +23,26 @@ from .lifecycle.state import FAITHFUL, OnError
 from .runtime.runtime import default_runtime
 from .runtime.values import InitRequest
 
+__all__ = (
+    "finalize",
+    "finalize_callback_register",
+    "finalize_callback_unregister",
+    "finalize_reference",
+    "get_recent_err_msg",
+    "init",
+    "init_callback_register",
+    "init_callback_unregister",
+)
+
 T = TypeVar("T")
+
+# What pyACL has and this has not, with what to use.
+_ELSEWHERE = {
+    "rt": "a session's open_device() gives a device, and its methods are the calls",
+    "mdl": "a device's load_model() gives a model, and its execute() runs it",
+    "op": "a device's load_model() runs an ONNX model of any size, also of one operator",
+    "util": "a model's execute() takes and returns numpy arrays",
+}
 
 
 async def init(path: str | PathLike[str] | None = None) -> int:
@@ -127,3 +147,9 @@ async def _answer(call: Awaitable[T]) -> tuple[int, T | None]:
             return int(AclCode.SUCCESS), await call
     except AclError as exc:
         return int(exc.code), None
+
+
+def __getattr__(name: str) -> NoReturn:
+    """Say where the name of pyACL that somebody looks for has gone."""
+    hint = _ELSEWHERE.get(name, f"it has {', '.join(__all__)}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}: {hint}", name=name)

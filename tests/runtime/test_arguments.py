@@ -13,6 +13,7 @@ from aclasync import (
     NotInitializedError,
     Product,
     Runtime,
+    acl,
     acl_session,
 )
 from aclasync.testing import FaultPlan, SpyBackend, fresh_runtime
@@ -176,3 +177,15 @@ def test_finalize_error_says_its_number_once() -> None:
     assert str(error) == "aclFinalize: 1 of its steps failed: MODEL: it broke [FAILURE 500001]"
     other = FinalizeError("aclFinalize", [ValueError(), KeyError("x")])
     assert str(other) == "aclFinalize: 2 of its steps failed: ValueError() [FAILURE 500001]"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"), [("rt", "open_device"), ("mdl", "load_model"), ("set_device", "it has final")]
+)
+def test_name_of_pyacl_that_is_elsewhere_is_told(name: str, hint: str) -> None:
+    """`acl.rt.set_device` and `acl.mdl.execute` are what people look for first."""
+    with pytest.raises(AttributeError, match=hint):
+        getattr(acl, name)
+
+    assert not hasattr(acl, name)
+    assert all(callable(getattr(acl, known)) for known in acl.__all__)
