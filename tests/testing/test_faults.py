@@ -135,8 +135,8 @@ def test_point_that_nobody_can_pass_is_refused(point: str, said: str) -> None:
 
 async def test_waiting_at_a_point_that_nobody_can_pass_is_refused() -> None:
     """Instead of waiting for ever."""
-    with pytest.raises(ValueError, match=r"init\.MODEL"):
-        await FaultPlan().wait_parked("init.MODLE")
+    with pytest.raises(ValueError, match=r"init\.DVPP"):
+        await FaultPlan().wait_parked("init.DVP")
 
 
 async def test_faults_that_never_struck_are_told() -> None:
