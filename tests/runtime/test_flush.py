@@ -246,3 +246,12 @@ async def test_finalize_that_stops_leaves_the_log_alive(log_folder: Path) -> Non
     assert report is not None
     assert (report.outcome, report.delivered, report.left) == (FlushOutcome.DRAINED, 2, 0)
     assert "second" in text_below(log_folder / "debug")
+
+
+@pytest.mark.parametrize(("count", "said"), [(1, "1 line was not"), (2, "2 lines were not")])
+async def test_warning_counts_lines_in_good_english(log_folder: Path, caplog, count, said) -> None:
+    """One is one."""
+    with fresh_runtime(log_latency=FOREVER), caplog.at_level(logging.WARNING):
+        await session_with_lines(count, flush_timeout=0)
+
+    assert f"{said} delivered" in caplog.text
