@@ -40,6 +40,8 @@ bench: $(VENV)/.bench
 
 bench-smoke: $(VENV)/.bench
 	$(BIN)/python -m benchmarks --smoke
+	$(BIN)/python -m benchmarks.stress --tasks 40 --sessions 10
+	$(BIN)/python -m benchmarks.instructions
 
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
