@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Generator, Mapping
 from types import TracebackType
-from typing import Self, final
+from typing import Any, Self, final
 
 import anyio
 from attrs import define, evolve, field
@@ -99,7 +99,8 @@ def acl_session(
 class AclSession:
     """One holder's view of the running runtime; alive only inside its `async with`.
 
-    It does not own the process state: the last session to leave does the finalizing.
+    It does not own the process state: the last session to leave does the finalizing. At a prompt,
+    `session = await acl_session()` enters it and `await session.aclose()` leaves it.
     """
 
     __slots__ = ("_config", "_details", "_epoch", "_gate", "_request", "_runtime")
@@ -109,6 +110,14 @@ class AclSession:
         self._request = request
         self._epoch = _NEW
         self._details: _Details | None = None
+
+    def __await__(self) -> Generator[Any, Any, Self]:
+        # For a prompt, where a block that stays open can't be typed.
+        return self.__aenter__().__await__()
+
+    async def aclose(self) -> None:
+        """Leave a session that was entered with `await acl_session(...)`, as its block would."""
+        await self.__aexit__(None, None, None)
 
     async def __aenter__(self) -> Self:
         if self._epoch:

@@ -72,6 +72,17 @@ async def test_sessions_may_leave_in_any_order(runtime: Runtime) -> None:
     assert runtime.statistics().ref_count == 0
 
 
+async def test_session_can_be_awaited_and_closed(runtime: Runtime) -> None:
+    """At a prompt there is no block to stand in."""
+    session = await acl_session({})
+    assert session.ref_count == 1
+    second = await acl_session()
+    await session.aclose()
+    assert second.ref_count == 1
+    await second.aclose()
+    assert second.flush_report is not None
+
+
 async def test_session_can_not_be_entered_twice(runtime: Runtime) -> None:
     """It is one holder's view of one block."""
     async with acl_session() as session:

@@ -88,7 +88,9 @@ def _fit(spec: TensorSpec, value: Any, model: str) -> np.ndarray[Any, Any]:
         array = np.asarray(value)
         is_right = array.dtype.kind in _STRING_KINDS if dtype.kind == "U" else array.dtype == dtype
         if not is_right:
-            raise ValueError(f"{array.dtype} {_shape_text(array.shape)}")
+            have = f"{array.dtype} {_shape_text(array.shape)}"
+            hint = f"; convert it: .astype({dtype.name!r})" if array.dtype.kind in "biuf" else ""
+            raise ValueError(f"{have}{hint}")
     else:
         raise ValueError(f"{type(value).__name__}, which is no array")
 
