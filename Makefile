@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DIGITS := examples/digits
 
-.PHONY: help demo test check coverage bench bench-smoke format clean
+.PHONY: help demo test check coverage bench bench-smoke docs format clean
 
 help:
 	@echo "make demo      install into $(VENV) and read twelve handwritten digits"
@@ -12,6 +12,7 @@ help:
 	@echo "make check     style, types, spelling"
 	@echo "make coverage  every branch of the pure core is tested"
 	@echo "make bench     what everything costs, as ratios"
+	@echo "make docs      the documentation, in docs/_build"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make clean     remove $(VENV) and every cache"
 
@@ -37,6 +38,9 @@ coverage: $(VENV)/.test
 # ARGS="nested hop" measures these only, ARGS=--save keeps the run for the next ones.
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -n -W --keep-going -q -E -b html docs docs/_build
 
 bench-smoke: $(VENV)/.bench
 	$(BIN)/python -m benchmarks --smoke
@@ -70,6 +74,10 @@ $(VENV)/.test: $(VENV)/.installed
 
 $(VENV)/.bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group docs
 	touch $@
 
 $(VENV)/.check: $(VENV)/.test

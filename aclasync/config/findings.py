@@ -52,7 +52,7 @@ class Finding:
     """One thing that was found."""
 
     severity: Severity
-    #: Stable, for programs: `E` error, `W` warning, `I` info, and a number.
+    #: Stable and for programs; `E` error, `W` warning, `I` info, and a number.
     code: str
     #: JSON path, such as `$.dump.dump_list[0].layer`, or the name of an environment variable.
     path: str

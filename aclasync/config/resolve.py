@@ -89,7 +89,7 @@ class Resolution:
 
     @property
     def code(self) -> AclCode:
-        """What the reference's init would return: its first failure, or SUCCESS."""
+        """What the reference's init would return, which is its first failure or SUCCESS."""
         return next(iter(self.faults.values()), AclCode.SUCCESS)
 
     @cached_property

@@ -37,12 +37,15 @@ class Fault:
 
 @final
 class FaultPlan:
-    """Faults by the name of the point: `init.STEP`, `undo.STEP` and `finalize.STEP`.
+    """Faults by the name of the point, which is `init.STEP`, `undo.STEP` or `finalize.STEP`.
+
+    Such as::
 
         plan = FaultPlan().park("finalize.MODEL")
         plan.fail("init.device_log", AclError(507000, "device_log", "no space"), times=1)
         with fresh_runtime(backend=SpyBackend(plan)):
             ...
+
         assert not plan.unused()
 
     The names of the steps are those of `InitStep` and `FinalizeStep`; any other name is a

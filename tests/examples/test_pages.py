@@ -1,4 +1,4 @@
-"""Every Python block of the README, run as its reader would: in the folder of the example."""
+"""Every Python block of the README and the docs, run as a reader would: where the example is."""
 
 from __future__ import annotations
 
@@ -12,10 +12,21 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
-TESTS = [block for block in BLOCKS if "import pytest" in block]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BLOCKS = {
+    f"{page.relative_to(ROOT)}-{number}": block
+    for page in PAGES
+    for number, block in enumerate(
+        re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    )
+}
+TESTS = {name: block for name, block in BLOCKS.items() if "import pytest" in block}
 #: Without the one that shows what there was before, which needs CANN.
-PROGRAMS = [block for block in BLOCKS if block not in TESTS and "import acl  #" not in block]
+PROGRAMS = {
+    name: block
+    for name, block in BLOCKS.items()
+    if name not in TESTS and "import acl  #" not in block
+}
 
 
 def run_in_example(folder: Path, block: str, *command: str) -> subprocess.CompletedProcess[str]:
@@ -32,17 +43,19 @@ def run_in_example(folder: Path, block: str, *command: str) -> subprocess.Comple
     )
 
 
-@pytest.mark.parametrize("block", PROGRAMS, ids=range(len(PROGRAMS)))
-def test_program_of_the_readme_runs(tmp_path: Path, block: str) -> None:
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_program_of_a_page_runs(tmp_path: Path, name: str) -> None:
     """As it stands, and without a warning."""
+    block = PROGRAMS[name]
     assert "run(main" in block, "a block that only defines something proves nothing"
     done = run_in_example(tmp_path, block, "-W", "error", "test_block.py")
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_tests_of_the_readme_pass(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", TESTS)
+def test_tests_of_a_page_pass(tmp_path: Path, name: str) -> None:
     """With nothing but the installed package and pytest."""
-    (block,) = TESTS
-    done = run_in_example(tmp_path, block, "-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
+    command = ("-m", "pytest", "-q", "-p", "no:cacheprovider", ".")
+    done = run_in_example(tmp_path, TESTS[name], *command)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "skipped" not in done.stdout, done.stdout
