@@ -20,7 +20,6 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinxcontrib.mermaid",
 ]
 exclude_patterns = ["_build", "generated/benchmarks.md"]
 myst_enable_extensions = ["colon_fence", "deflist"]

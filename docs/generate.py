@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import diagram  # beside this file
 from typer.testing import CliRunner
 
 from aclasync import CallbackType
@@ -15,7 +16,7 @@ from aclasync.codes import AclCode
 from aclasync.config.catalog import ENGLISH
 from aclasync.config.environment import PURPOSES
 from aclasync.config.features import FEATURES
-from aclasync.config.keys import KeySpec
+from aclasync.config.keys import KeySpec, Kind
 from aclasync.lifecycle.events import (
     FinalizeRequested,
     HoldRequested,
@@ -57,6 +58,8 @@ def write_all(folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name, page in PAGES.items():
         (folder / f"{name}.md").write_text(page(), encoding="utf-8")
+
+    diagram.draw(folder / "lifecycle.svg")
 
 
 def config_keys() -> str:
@@ -151,7 +154,7 @@ def benchmarks() -> str:
             rows.append(
                 (
                     f"{name} ({row['roles'][at]})",
-                    amount(row["medians"][at], row["unit"]),
+                    amount(row["medians"][at], row["unit"]).replace(" ", "\u00a0"),
                     "" if is_ours else times(row["ratios"][at]),
                     "" if is_ours else times(row["spreads"][at]),
                     "" if limit is None else times(limit),
@@ -202,8 +205,13 @@ def _about(key: KeySpec) -> str:
         values = ", ".join(f"`{value}`" for value in key.allowed)
         parts.append(f"{'a comma list of ' if key.is_list else 'one of '}{values}")
 
-    if key.low is not None or key.high is not None:
-        parts.append(f"from {key.low if key.low is not None else 'any'} to {_high(key)}")
+    if key.low is not None:
+        parts.append(f"from {key.low} to {_high(key)}")
+    elif key.high is not None:
+        unit = (
+            " bytes" if key.kind is Kind.TEXT else " entries" if "array" in key.kind.value else ""
+        )
+        parts.append(f"at most {_high(key)}{unit}")
 
     if key.multiple > 1:
         parts.append(f"rounded up to a multiple of {key.multiple}")
