@@ -62,7 +62,7 @@ from .refusals import (
     nothing_to_give_back,
     swept_away,
 )
-from .sequence import INIT_ORDER, InitStep
+from .sequence import FINALIZE_ORDER, INIT_ORDER, InitStep
 from .state import (
     NO_CONTENT,
     Closing,
@@ -209,7 +209,9 @@ def _begin_closing(state: LifecycleState, on_error: OnError) -> Transition:
         return state, Wait()
 
     serial = standing.serial + 1
-    closing = Closing(on_error, before=standing.phase)
+    has_callbacks = standing.rules.has_callbacks
+    plan = tuple(e for e in FINALIZE_ORDER if e.notifies is None or has_callbacks)
+    closing = Closing(on_error, before=standing.phase, plan=plan)
     began = _moved(state, phase=Phase.CLOSING, transition=closing, serial=serial)
     return began, Stop(closing.plan[0], on_error, serial)
 
@@ -220,7 +222,12 @@ def _begin_closing(state: LifecycleState, on_error: OnError) -> Transition:
 def _judge_config(state: LifecycleState, event: ConfigRead) -> Transition:
     standing = state.standing
     opening = _opening(standing)
-    plan = tuple(e for e in _AFTER_READING if event.is_given or not e.needs_config)
+    plan = tuple(
+        entry
+        for entry in _AFTER_READING
+        if (event.is_given or not entry.needs_config)
+        and (entry.notifies is None or opening.rules.has_callbacks)
+    )
     opening = opening._replace(content=event.content, plan=plan, faults=event.faults)
     state = _moved(state, transition=opening)
 
@@ -343,7 +350,9 @@ def _withdraw(state: LifecycleState, event: Withdrawn) -> Transition:
     match decision:
         case Joined(epoch=standing.epoch) if standing.phase is Phase.UP:
             return _give_back(state, may_close=event.may_close)
-        case Counted(epoch=standing.epoch) if standing.phase is Phase.UP:
+        case Joined(epoch=standing.epoch) if standing.phase is Phase.CLOSING:
+            return state, Wait()  # a finalize that stops at a failure leaves the count as it is
+        case Counted(epoch=standing.epoch) if standing.phase in (Phase.UP, Phase.CLOSING):
             return LifecycleState(state.ref_count + 1, standing), NothingToDo()
         case Held(epoch=standing.epoch):
             return _end_hold(state, event)

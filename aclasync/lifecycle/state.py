@@ -11,7 +11,7 @@ from attrs import field, frozen
 
 from aclasync.product import LifecycleRules
 
-from .sequence import FINALIZE_ORDER, FinalizeEntry, InitEntry, InitStep
+from .sequence import FinalizeEntry, InitEntry, InitStep
 
 
 @final
@@ -116,7 +116,7 @@ class Closing(NamedTuple):
     on_error: OnError
     #: What the runtime goes back to when the sequence stops at a failure.
     before: Phase
-    plan: tuple[FinalizeEntry, ...] = FINALIZE_ORDER
+    plan: tuple[FinalizeEntry, ...]
     at: int = 0
     failures: tuple[Exception, ...] = ()
 

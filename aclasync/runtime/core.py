@@ -10,6 +10,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from typing import final
 
 from aclasync.backends.base import Backend
@@ -20,6 +21,7 @@ from aclasync.errors import (
     ConfigError,
     ConfigMismatchError,
     NotInitializedError,
+    RepeatFinalizeError,
 )
 from aclasync.lifecycle.events import (
     Closed,
@@ -38,6 +40,7 @@ from aclasync.lifecycle.events import (
     Request,
     StepFailed,
     Stop,
+    Wait,
 )
 from aclasync.lifecycle.flush import NOTHING_TO_FLUSH, FlushReport
 from aclasync.lifecycle.machine import initial_state, refusal_of_forked_child
@@ -95,11 +98,19 @@ class Core:
 
     async def init(self, request: InitRequest) -> InitOutcome:
         """Initialise or join, under the request's policy."""
+        self.refuse_forked()  # before anything that asks for the event loop
         refuse_inside_callback(self, "aclInit")
-        return await self._init(request)
+        try:
+            return await self._init(request)
+        except AclError as exc:
+            if self._product_for(request).rules.flattens_init_failure:
+                exc.code = AclCode.INTERNAL_ERROR
+
+            raise
 
     async def finalize(self, on_error: OnError) -> FlushReport:
         """End the runtime, whatever the count."""
+        self.refuse_forked()
         refuse_inside_callback(self, "aclFinalize")
         decision = await self._ask(FinalizeRequested(on_error))
         return await self._close(decision) if isinstance(decision, Stop) else NOTHING_TO_FLUSH
@@ -110,6 +121,7 @@ class Core:
         Raises:
           FeatureUnsupportedError: the product counts with finalize alone.
         """
+        self.refuse_forked()
         refuse_inside_callback(self, "aclFinalizeReference")
         return await self._released(await self._ask(ReleaseRequested(on_error)))
 
@@ -221,6 +233,9 @@ class Core:
             log_findings(resolution)
             span = self._moving = self._span_for(request, resolution)
             outcome = _judge(content, resolution, strict=request.strict)
+        except GeneratorExit as exc:
+            self.gate.abandon(read.serial, exc)
+            raise
         except BaseException as exc:  # noqa: BLE001  # raised again by run_opening
             outcome = StepFailed((exc,))
 
@@ -234,14 +249,7 @@ class Core:
                 self.running_config = _unchanging(request.config)
                 self._opened_at = opened_at
 
-        try:
-            epoch = await run_opening(self.gate, read, span, outcome, publish)
-        except AclError as exc:
-            if self._product_for(request).rules.flattens_init_failure:
-                exc.code = AclCode.INTERNAL_ERROR
-
-            raise
-
+        epoch = await run_opening(self.gate, read, span, outcome, publish)
         return InitOutcome(
             code=AclCode.SUCCESS, is_repeat=False, ref_count=1, config_applied=True, epoch=epoch
         )
@@ -260,6 +268,8 @@ class Core:
             effect = self.gate.withdraw(joined)
             if isinstance(effect, Stop):  # everybody else has left in the meantime
                 await self._close(effect)
+            elif isinstance(effect, Wait):  # they have, and a late callback holds the runtime up
+                await self._give_back(joined)
 
             raise
 
@@ -280,6 +290,8 @@ class Core:
             if isinstance(effect, Closed):
                 self.span = None
                 self.running_config = None
+            else:
+                span.mend_flush()
 
         await run_uninterrupted(
             lambda: run_closing(self.gate, first, span, publish),
@@ -290,7 +302,8 @@ class Core:
 
     async def _give_back(self, joined: Joined) -> None:
         """Release the reference of a caller who was cancelled before it could use it."""
-        await run_uninterrupted(lambda: self.release(joined.epoch), expects_cancel=True)
+        with suppress(RepeatFinalizeError):  # the finalize that it waited for has taken it
+            await run_uninterrupted(lambda: self.release(joined.epoch), expects_cancel=True)
 
     def _let_go(self) -> Callable[[], None]:
         """Take away what an abandoned transition held; return what drops it, without waiting."""

@@ -162,6 +162,8 @@ class Device:
                 self._handle.load_model, path, release=lambda handle: handle.close()
             )
 
+            self._check_open("load_model")  # nobody has closed it meanwhile, and the model with it
+
         model = Model(handle, self, path, self._unload)
         self._models.append(model)
         return model

@@ -13,6 +13,7 @@ import anyio
 from aclasync.backends.base import Backend
 from aclasync.lifecycle.flush import FlushOutcome, FlushReport
 
+from .hop import in_short_thread
 from .loops import Wakeup
 from .uninterrupted import insist
 
@@ -94,7 +95,7 @@ async def end_log(
     """End the device's log, spool what was not delivered, and report."""
     # Joining its thread and writing what is left to a file is no work for the loop's thread.
     if backend.has_logs:
-        tally = await insist(lambda: anyio.to_thread.run_sync(backend.end_drain))
+        tally = await insist(lambda: in_short_thread(backend.end_drain))
     else:
         tally = backend.end_drain()
 

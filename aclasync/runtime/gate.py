@@ -25,6 +25,7 @@ from aclasync.lifecycle.events import (
     Forked,
     Held,
     HoldEnded,
+    HoldRequested,
     Joined,
     NothingToDo,
     Outcome,
@@ -165,7 +166,11 @@ class Gate:
 
         Raises:
           RuntimeError: the transition was abandoned meanwhile, with its event loop.
+          ForkedRuntimeError: the process was forked in the middle of it; this is the child.
         """
+        if (refusal := refusal_of_forked_child(self.state)) is not None:
+            raise refusal
+
         with self._lock:
             if self.state.standing.serial != serial or self.state.standing.transition is None:
                 raise RuntimeError("this init or finalize was abandoned with its event loop")
@@ -177,6 +182,15 @@ class Gate:
 
         self._serve()
         return effect
+
+    def hold_more(self, request: HoldRequested, home: HomeLoop) -> Decision | None:
+        """Take a hold beside one that there is already, before everybody who waits for its end."""
+        with self._lock:
+            if not self._holders:
+                return None
+
+            state, decision = step(self.state, request)
+            return self._decided(state, decision, home)
 
     def end_hold(self, home: HomeLoop) -> None:
         """Report that a hold of somebody in that loop is over."""

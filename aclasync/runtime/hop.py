@@ -11,6 +11,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Any, TypeVar, final
 
+import anyio
+
 from aclasync.codes import AclCode
 from aclasync.errors import DeviceError
 
@@ -18,6 +20,31 @@ from .loops import Wakeup, Wakeups
 from .uninterrupted import run_uninterrupted
 
 T = TypeVar("T")
+
+
+async def in_worker_thread(
+    function: Callable[..., T], *args: object, abandon_on_cancel: bool = False
+) -> T:
+    """Run `function(*args)` in a worker thread, which the work of others can't keep busy.
+
+    A thread of anyio's, so that `function` may use `anyio.from_thread`.
+    Cancellation: waits for the function, or leaves it alone with `abandon_on_cancel`.
+    """
+    return await anyio.to_thread.run_sync(
+        function, *args, abandon_on_cancel=abandon_on_cancel, limiter=anyio.CapacityLimiter(1)
+    )
+
+
+async def in_short_thread(function: Callable[..., T], *args: object) -> T:
+    """Run `function(*args)` in a thread of its own, which keeps no process from ending.
+
+    Cancellation: as `OwnedThread.call`.
+    """
+    thread = OwnedThread("aclasync-short")
+    try:
+        return await thread.call(function, *args)
+    finally:
+        thread.close()
 
 
 @final

@@ -6,11 +6,47 @@ in from outside waits for an answer; a gate needs neither.
 
 from __future__ import annotations
 
+import math
+import sys
 import threading
 from collections.abc import Callable
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE
+from types import FrameType
 from typing import Any, final
 
 import anyio
+
+
+def is_being_cancelled() -> bool:
+    """Whether somebody has cancelled the running task, or a scope around it.
+
+    A task can also meet a cancellation that is not its own: by awaiting another that was cancelled.
+    """
+    if anyio.current_effective_deadline() == -math.inf:
+        return True
+
+    if not hasattr(HomeLoop().key, "call_soon_threadsafe"):
+        return True  # trio has scopes only, and tells nobody of another's
+
+    from asyncio import current_task  # noqa: PLC0415  # anyio does not tell
+
+    task = current_task()
+    return task is not None and task.cancelling() > 0
+
+
+def is_thrown_away() -> bool:
+    """Whether a GeneratorExit of this moment comes from a coroutine that nobody will resume.
+
+    Then nothing can be awaited. An async generator that is closed can await in its `finally`.
+    """
+    if not is_inside_loop():
+        return True
+
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001  # the way to see who awaits us
+    while frame is not None and frame.f_code.co_flags & CO_COROUTINE:
+        frame = frame.f_back
+
+    return frame is None or not frame.f_code.co_flags & CO_ASYNC_GENERATOR
 
 
 def is_inside_loop() -> bool:
@@ -53,15 +89,18 @@ class HomeLoop:
 
     def is_closed(self) -> bool:
         """Whether nothing will ever run there again."""
-        # trio can't end a run with a task in it, so only asyncio's loops have this.
         is_closed: Callable[[], bool] | None = getattr(self._native, "is_closed", None)
-        return is_closed is not None and is_closed()
+        if is_closed is None:  # trio says so when it is asked to do something
+            return not self.call_soon(int)
+
+        return is_closed()
 
     def call_soon(self, function: Callable[[], object]) -> bool:
         """Have `function` called there soon; return False if the loop has gone."""
         try:
             self._schedule()(function)
-        except RuntimeError:  # asyncio: the loop is closed; trio.RunFinishedError is one, too
+        except (RuntimeError, OSError):
+            # Closed, or finished (trio.RunFinishedError is a RuntimeError), or it has crashed.
             return False
 
         return True

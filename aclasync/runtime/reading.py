@@ -7,11 +7,8 @@ import os
 import stat
 import time
 from collections.abc import Mapping
-from contextlib import suppress
 from os import PathLike
 from typing import Any, TypeAlias
-
-import anyio
 
 from aclasync.config import (
     ENVIRONMENT_NAMES,
@@ -26,6 +23,8 @@ from aclasync.config import (
 )
 from aclasync.lifecycle.state import NO_CONTENT, Content
 from aclasync.product import Product, check_product
+
+from .hop import in_short_thread
 
 #: What `acl_session` and `Runtime.init` take as `config`.
 ConfigSource: TypeAlias = (
@@ -57,6 +56,7 @@ async def describe(config: ConfigSource) -> tuple[Content | None, ConfigText | s
       ConfigError: a mapping holds what JSON can't express.
       TypeError: `config` is none of the kinds of source.
     """
+    config = located(config)
     if config is None:
         return None, canonical_text(None)
 
@@ -71,7 +71,7 @@ async def describe(config: ConfigSource) -> tuple[Content | None, ConfigText | s
         if not path:
             return NO_CONTENT, canonical_text(None)
 
-        return await anyio.to_thread.run_sync(_identify, path, abandon_on_cancel=True)
+        return await in_short_thread(_identify, path)
 
     text = canonical_text(config)
     return Content(text.name, text.raw), text
@@ -92,15 +92,11 @@ async def read(
     Never raises for what is wrong with a file: that is a finding.
     """
     if isinstance(source, str) or len(source.raw) > _INLINE_BYTES:
-        return await anyio.to_thread.run_sync(
-            _read_blocking, source, env, product, abandon_on_cancel=True
-        )
+        return await in_short_thread(_read_blocking, source, env, product)
 
     resolution = resolve_config(source, env=env, product=product)
     if resolution.folder_checks:
-        resolution = await anyio.to_thread.run_sync(
-            _with_folders, resolution, abandon_on_cancel=True
-        )
+        resolution = await in_short_thread(_with_folders, resolution)
 
     return Content(source.name, source.raw), resolution
 
@@ -131,11 +127,23 @@ async def load_config(
     return resolution
 
 
-def _identify(path: str) -> tuple[Content, str]:
-    with suppress(OSError):  # the working directory has gone: reading will find nothing there
-        # Joined by hand: abspath would drop what a link in the path means.
-        path = os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
+def located(config: ConfigSource) -> ConfigSource:
+    """Return a path as it is from the root, at this moment; anything else as it is."""
+    if not isinstance(config, (str, PathLike)):
+        return config
 
+    path: str | bytes = os.fspath(config)
+    if isinstance(path, bytes) or not path or os.path.isabs(path):  # noqa: PTH117
+        return config  # bytes are refused where all other kinds are
+
+    try:
+        # Joined by hand: abspath would drop what a link in the path means.
+        return os.path.join(os.getcwd(), path)  # noqa: PTH109, PTH118
+    except OSError:  # the working directory has gone: reading will find nothing there
+        return path
+
+
+def _identify(path: str) -> tuple[Content, str]:
     return Content(path, None, _stamp_of(path)), path
 
 
@@ -179,7 +187,8 @@ def _read_file(path: str) -> tuple[ConfigText, object]:
         detail = f"{status.st_size} bytes, and {MAX_FILE_BYTES} are allowed"
         return _faulty(path, ReadFault.TOO_LARGE, detail), None
 
-    is_settled = time.time_ns() - status.st_mtime_ns > _SETTLED_NS
+    changed_ns = max(status.st_mtime_ns, status.st_ctime_ns)
+    is_settled = time.time_ns() - changed_ns > _SETTLED_NS
     stamp = _stamp(status) if is_settled else None
     return ConfigText(path, raw, is_given=True, is_file=True), stamp
 
@@ -222,7 +231,9 @@ def _stamp_of(path: str) -> object:
 
 
 def _stamp(status: os.stat_result) -> object:
-    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
+    # The change time, too: a copy that keeps the modification time can't set that one.
+    times_ns = status.st_mtime_ns, status.st_ctime_ns
+    return status.st_dev, status.st_ino, *times_ns, status.st_size
 
 
 def _with_folders(resolution: Resolution) -> Resolution:

@@ -10,7 +10,7 @@ from typing import Any, final
 
 from aclasync.errors import AclError
 from aclasync.lifecycle.callbacks import Callback, CallbackKind, CallbackTable
-from aclasync.lifecycle.events import Held, HoldRequested, Refused
+from aclasync.lifecycle.events import Decision, Held, HoldRequested, Refused
 from aclasync.lifecycle.nested import is_up
 from aclasync.lifecycle.state import Policy
 
@@ -89,13 +89,16 @@ class Registry:
     async def _holding_still(self, function: str) -> AsyncIterator[None]:
         """Let no transition begin during the block, once the one under way is over.
 
-        Inside a callback that is so already: its transition, or its own hold, waits for it.
+        A callback can't wait for that: its transition waits for it, or its own hold is there.
         """
-        if running_callback(self._owner) is not None:
-            yield
-            return
+        request = HoldRequested(function)
+        decision: Decision | None
+        if running_callback(self._owner) is None:
+            decision = await self._gate.request(request)
+        else:
+            # Of its own, too: a task that the callback has started may go on after it.
+            decision = self._gate.hold_more(request, HomeLoop())
 
-        decision = await self._gate.request(HoldRequested(function))
         if isinstance(decision, Refused):
             raise decision.error
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import Any, final, get_args
 
 from aclasync.backends.base import Backend
 from aclasync.backends.choose import open_backend
@@ -21,6 +21,7 @@ from .values import (
     InitOutcome,
     MismatchName,
     RuntimeStatistics,
+    check_choice,
     check_seconds,
     checked_request,
 )
@@ -55,6 +56,7 @@ class Runtime:
           ValueError: `callback_timeout` is no time to wait.
         """
         check_product(product)
+        check_choice("backend", backend, get_args(BackendName))
         check_seconds("callback_timeout", callback_timeout)
         #: For the library itself.
         self.core: Core = Core(
@@ -139,6 +141,7 @@ class Runtime:
 
         Finalize goes on, and the lines that were not delivered go to the spool.
         """
+        self.core.refuse_forked()
         span = self.core.span
         return span is not None and span.skip_flush()
 
@@ -252,6 +255,9 @@ class Runtime:
         `factory` returns an async or a plain context manager, as a function decorated with
         `contextlib.asynccontextmanager` does. If a later step of the init fails or is cancelled,
         the contexts that were entered are exited in reverse.
+
+        A context is exited by whoever leaves last, in another task and maybe another event loop. So
+        no task group, cancel scope or timeout may be open at its `yield`.
 
         Raises:
           CallbackSlotTakenError: the type has an init or a finalize callback (500000).

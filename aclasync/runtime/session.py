@@ -19,8 +19,8 @@ from aclasync.product import Product
 from .core import Core
 from .device import Device, Opening, open_device
 from .invoke import refuse_inside_callback, running_run
-from .loops import is_inside_loop
-from .reading import ConfigSource
+from .loops import is_thrown_away
+from .reading import ConfigSource, located
 from .runtime import Runtime, default_runtime
 from .span import Span
 from .uninterrupted import insist, run_uninterrupted
@@ -31,6 +31,9 @@ _log = logging.getLogger("aclasync.lifecycle")
 # What `acl_session(config)` asks for when nothing else is said; shared, so that entering a
 # runtime that is up allocates nothing but the session.
 _PLAIN = InitRequest()
+
+# The kinds of configuration that do not depend on the working directory.
+_NO_PATHS = frozenset({type(None), Resolution, AclConfig, bytes, dict})
 
 # The epochs of a session that holds no reference; no opening ever has them.
 _NEW = 0
@@ -73,6 +76,9 @@ def acl_session(
       FinalizeError: on exit, the runtime is down but some steps of finalize failed.
     Cancellation: safe at every point. Entering undoes what it had done; leaving always finishes.
     """
+    if type(config) not in _NO_PATHS:
+        config = located(config)
+
     if (
         product is None
         and backend == "auto"
@@ -261,7 +267,7 @@ class AclSession:
         )
 
     async def _leave(self, epoch: int, exc: BaseException | None) -> None:
-        if isinstance(exc, GeneratorExit) and not is_inside_loop():
+        if isinstance(exc, GeneratorExit) and is_thrown_away():
             # The task was thrown away with its event loop: nothing can be awaited here.
             _log.warning("a session was lost with its event loop and still holds a reference")
             return

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, TypeVar, final
 
-import anyio
 from attrs import define, field
 
 from aclasync.backends.base import Backend
@@ -118,6 +117,10 @@ class Span:
         self._is_flush_cut = True
         self.skip_flush()
 
+    def mend_flush(self) -> None:
+        """Let the next finalize wait again, after one that was cut and then stopped at a step."""
+        self._is_flush_cut = False
+
     async def release(self) -> None:
         """End the log and let go of the device; the span is not used again."""
         backend = self.backend
@@ -187,14 +190,7 @@ class Span:
 
             return
 
-        try:
-            status = await self._invoke(callback, callback.function, callback.user_data)
-        except anyio.get_cancelled_exc_class() as exc:
-            # Nobody can cancel a finalize from outside: it awaited something that was.
-            raise CallbackError(
-                AclCode.FAILURE, "callback", f"the {callback} was cancelled"
-            ) from exc
-
+        status = await self._invoke(callback, callback.function, callback.user_data)
         check_status(callback, status)
 
     async def _enter(self, callback: Callback, args: tuple[object, ...]) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
+import anyio
+
 from aclasync.errors import FinalizeError, shown
 from aclasync.lifecycle.events import (
     Closed,
     CloseStopped,
-    ConfigRead,
     Effect,
     Opened,
     OpenFailed,
@@ -34,7 +35,7 @@ Publish = Callable[[Effect], None]
 
 
 async def run_opening(
-    gate: Gate, read: Read, span: Span | None, outcome: ConfigRead | StepFailed, publish: Publish
+    gate: Gate, read: Read, span: Span | None, outcome: Outcome, publish: Publish
 ) -> int:
     """Go through the init sequence after the config was read; return the new epoch.
 
@@ -46,12 +47,23 @@ async def run_opening(
         effect = gate.feed(serial, outcome, publish)
         while isinstance(effect, Start):
             assert span is not None
-            effect = gate.feed(serial, await _done(span.start, effect), publish)
+            outcome = await _done(span.start, effect)
+            effect = gate.feed(serial, outcome, publish)
 
         if isinstance(effect, Opened):
             return effect.epoch
 
-        failed = await run_uninterrupted(lambda: _undo(gate, serial, span, effect, publish))
+        begun = effect
+        failures = outcome.errors if isinstance(outcome, StepFailed) else ()
+        first_failures = [error for error in failures if isinstance(error, Exception)]
+        try:
+            failed = await run_uninterrupted(lambda: _undo(gate, serial, span, begun, publish))
+        except anyio.get_cancelled_exc_class() as cancellation:
+            for error in first_failures:
+                _log.error("the init had failed before it was cancelled", exc_info=error)
+                cancellation.add_note(f"the init had failed before: {shown(error)}")
+
+            raise
     except GeneratorExit as exc:
         gate.abandon(serial, exc)
         raise
@@ -73,12 +85,14 @@ async def run_closing(gate: Gate, first: Stop, span: Span, publish: Publish) -> 
     """
     effect: Effect = first
     interrupts: list[BaseException] = []
+    # A callback that was cut short by the end of its event loop has failed like any other.
+    ordinary = (Exception, anyio.get_cancelled_exc_class())
     try:
         while isinstance(effect, (Stop, Release)):
             if isinstance(effect, Stop):
                 failures = await span.stop(effect)
                 outcome: Outcome = StepFailed(failures) if failures else StepSucceeded()
-                interrupts += (f for f in failures if not isinstance(f, Exception))
+                interrupts += (f for f in failures if not isinstance(f, ordinary))
             else:
                 outcome = await _done(span.release)
 

@@ -81,6 +81,16 @@ class InitRequest:
     flush_timeout: float | None = None
 
 
+def check_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    """Refuse what is none of the values allowed.
+
+    Raises:
+      ValueError: it is another.
+    """
+    if value not in allowed:
+        raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {shown(value)}")
+
+
 def check_seconds(name: str, seconds: object) -> None:
     """Refuse what is no time to wait; None is one.
 
@@ -127,13 +137,8 @@ def checked_request(
       ValueError: it is of the right type and none of the allowed values.
     """
     check_product(product)
-    for name, value, allowed in (
-        ("backend", backend, get_args(BackendName)),
-        ("on_mismatch", on_mismatch, get_args(MismatchName)),
-    ):
-        if value not in allowed:
-            raise ValueError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
-
+    check_choice("backend", backend, get_args(BackendName))
+    check_choice("on_mismatch", on_mismatch, get_args(MismatchName))
     _check_environment(env)
     check_seconds("flush_timeout", flush_timeout)
 

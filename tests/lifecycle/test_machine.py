@@ -653,7 +653,8 @@ def test_ipv350_finalize_counts_down() -> None:
     assert walk.ask(FINALIZE) == Counted(1, epoch=1)
     assert walk.taken() == []
     assert walk.ask(FINALIZE) == Closed(())
-    assert walk.orders == TO_THE_END
+    callbacks = {entry.step for entry in FINALIZE_ORDER if entry.notifies is not None}
+    assert walk.orders == [order for order in TO_THE_END if order not in callbacks]
 
 
 def test_ipv350_surplus_finalize_does_nothing() -> None:
@@ -754,6 +755,33 @@ def test_late_callback_holds_the_runtime_up() -> None:
     assert walk.ask(FINALIZE) == Closed(())
 
 
+def test_decisions_withdrawn_during_a_finalize_that_stops_change_the_count() -> None:
+    """It may leave everybody's references as they are, so they can't be taken for swept away."""
+    walk = Walk()
+    walk.init()
+    joined, _ = walk.init(), walk.init()
+    counted = walk.ask(RELEASE)
+    stop = walk.send(FinalizeRequested(STOP))
+    assert isinstance(stop, Stop)
+    assert isinstance(walk.send(Withdrawn(joined)), Wait)
+    assert walk.state.ref_count == 2
+    assert isinstance(walk.send(Withdrawn(counted)), NothingToDo)
+    assert walk.state.ref_count == 3
+    assert isinstance(walk.send(StepFailed((RuntimeError("no"),))), CloseStopped)
+    assert walk.state.ref_count == 3
+
+
+def test_product_without_callbacks_notifies_none() -> None:
+    """Also those that were registered while the runtime was for another product."""
+    walk = Walk()
+    walk.init(rules=PAIRED)
+    walk.ask(FINALIZE)
+    callbacks = {
+        entry.step for entry in (*INIT_ORDER, *FINALIZE_ORDER) if entry.notifies is not None
+    }
+    assert not callbacks & set(walk.orders)
+
+
 def test_no_init_begins_while_a_callback_is_registered() -> None:
     """It would go past a callback that is half in the table."""
     walk = Walk()
@@ -791,7 +819,7 @@ def test_product_without_callbacks_and_references_refuses_their_calls() -> None:
 def test_rules_of_a_product_hold_once_its_init_has_succeeded() -> None:
     """An init that fails leaves the runtime counting as before."""
     walk = Walk()
-    assert isinstance(walk.init(rules=PAIRED, fails=["DVPP"]), OpenFailed)
+    assert isinstance(walk.init(rules=PAIRED, fails=["err_msg_mode"]), OpenFailed)
     assert walk.state.standing.rules is RULES
     assert isinstance(walk.init(rules=PAIRED), Opened)
     assert walk.state.standing.rules is PAIRED

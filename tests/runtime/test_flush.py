@@ -9,7 +9,16 @@ from pathlib import Path
 import anyio
 import pytest
 
-from aclasync import AclError, FlushOutcome, FlushReport, LogLevel, Runtime, acl_session
+from aclasync import (
+    AclError,
+    CallbackType,
+    FlushOutcome,
+    FlushReport,
+    LogLevel,
+    Phase,
+    Runtime,
+    acl_session,
+)
 from aclasync.testing import fresh_runtime
 
 FOREVER = 3600.0
@@ -255,3 +264,54 @@ async def test_warning_counts_lines_in_good_english(log_folder: Path, caplog, co
         await session_with_lines(count, flush_timeout=0)
 
     assert f"{said} delivered" in caplog.text
+
+
+async def test_flush_is_waited_for_again_after_a_finalize_that_stopped(runtime: Runtime) -> None:
+    """The wait of the first try was cut; nobody cuts the second one."""
+    fails = [True]
+
+    def fail(_: object) -> None:
+        if fails:
+            raise ValueError("not yet")
+
+    with fresh_runtime(log_latency=0.2) as slow:
+        await slow.register_finalize_callback(CallbackType.OTHER, fail)
+        session = await acl_session({})
+        device = await session.open_device()
+        device.write_log(LogLevel.ERROR, "one")
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_finalize_and_stop, slow)
+            while slow.statistics().phase is Phase.UP:
+                await anyio.lowlevel.checkpoint()
+
+            tasks.cancel_scope.cancel()
+
+        assert slow.statistics().ref_count == 1
+        fails.clear()
+        device.write_log(LogLevel.ERROR, "two")
+        report = await slow.finalize(on_error="stop")
+        assert (report.outcome, report.delivered, report.left) == (FlushOutcome.DRAINED, 2, 0)
+        await device.aclose()
+
+
+async def _finalize_and_stop(runtime: Runtime) -> None:
+    await runtime.finalize(on_error="stop")
+
+
+async def test_leaving_does_not_wait_for_the_worker_threads_of_others(runtime: Runtime) -> None:
+    """A pool that somebody has filled with their own work holds no finalize up."""
+    may_end = threading.Event()
+    session = await acl_session({})
+    device = await session.open_device()
+    device.write_log(LogLevel.ERROR, "a line")
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    async with anyio.create_task_group() as tasks:
+        for _ in range(int(limiter.total_tokens)):
+            tasks.start_soon(anyio.to_thread.run_sync, may_end.wait)
+
+        while limiter.available_tokens:
+            await anyio.lowlevel.checkpoint()
+
+        await session.aclose()
+        assert runtime.statistics().ref_count == 0
+        may_end.set()

@@ -72,6 +72,39 @@ async def test_sessions_may_leave_in_any_order(runtime: Runtime) -> None:
     assert runtime.statistics().ref_count == 0
 
 
+async def test_join_refused_during_a_late_callback_gives_its_reference_back() -> None:
+    """The others have left, and the callback holds the runtime up: it ends after it."""
+    plan = FaultPlan().park("init.MODEL", times=1)
+    may_end = anyio.Event()
+
+    async def late(*_: object) -> None:
+        await may_end.wait()
+
+    with fresh_runtime(backend=SpyBackend(plan)) as runtime:
+
+        async def open_and_leave() -> None:
+            session = await acl_session()
+            await session.aclose()  # the other one has joined, and does not know it yet
+            assert runtime.statistics().ref_count == 1
+            await runtime.register_init_callback(aclasync.CallbackType.OTHER, late)
+
+        async def join_as_another_product() -> None:
+            with pytest.raises(ConfigMismatchError):
+                await acl_session(product=aclasync.Product.ASCEND_950)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(open_and_leave)
+            await plan.wait_parked("init.MODEL")
+            tasks.start_soon(join_as_another_product)
+            await anyio.wait_all_tasks_blocked()
+            plan.release("init.MODEL")
+            await anyio.wait_all_tasks_blocked()
+            assert runtime.statistics().ref_count == 1
+            may_end.set()
+
+        assert runtime.statistics().ref_count == 0
+
+
 async def test_session_can_be_awaited_and_closed(runtime: Runtime) -> None:
     """At a prompt there is no block to stand in."""
     session = await acl_session({})
@@ -670,5 +703,7 @@ def test_loop_is_never_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
                 device.write_log(aclasync.LogLevel.ERROR, "line")
 
     # Only ours is watched: anyio's own selector and pool have their reasons.
-    with fresh_runtime(log_latency=0.01), blockbuster_ctx("aclasync"):
+    with fresh_runtime(log_latency=0.01), blockbuster_ctx("aclasync") as watch:
+        # The kernel keeps it in memory; a path means what it does at the call.
+        watch.functions["os.getcwd"].can_block_in("reading.py", "located")
         anyio.run(main)

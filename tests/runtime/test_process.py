@@ -129,6 +129,30 @@ def check_calls(session: AclSession, device: Device, model: Model) -> None:
             call()
 
 
+LEFT_IN_THE_MIDDLE = """
+import asyncio
+from aclasync import acl_session
+
+async def main():
+    async with acl_session("acl.json"):
+        await asyncio.sleep(100)
+
+loop = asyncio.new_event_loop()
+task = loop.create_task(main())
+loop.run_until_complete(asyncio.sleep(0.2))
+loop.close()
+print("the end")
+"""
+
+
+def test_process_ends_with_a_session_in_a_loop_that_was_closed(tmp_path, monkeypatch) -> None:
+    """No thread that read its file holds the interpreter up."""
+    (tmp_path / "acl.json").write_text("{}")
+    monkeypatch.chdir(tmp_path)
+    done = run_program(LEFT_IN_THE_MIDDLE)
+    assert (done.returncode, done.stdout.strip()) == (0, "the end"), done.stderr
+
+
 def test_run_in_a_forked_child_is_refused() -> None:
     """It says what is the matter instead of that a loop were running already."""
     with fresh_runtime() as runtime:

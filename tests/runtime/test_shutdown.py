@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
+import anyio
 import pytest
 
 from aclasync import (
@@ -20,6 +21,7 @@ from aclasync import (
     Runtime,
     acl_session,
 )
+from aclasync.runtime.loops import HomeLoop
 from aclasync.testing import FaultPlan, SpyBackend, fresh_runtime
 
 T = TypeVar("T")
@@ -242,6 +244,63 @@ def test_session_thrown_away_with_its_loop_is_told_once(caplog) -> None:
         assert caplog.text.count("a session was lost with its event loop") == 1
         assert runtime.statistics().ref_count == 1
         asyncio.run(runtime.finalize())
+
+
+# As above.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_session_collected_while_another_loop_runs_is_not_finalized(caplog) -> None:
+    """The collector may come at any moment; it must not run a finalize in somebody's task."""
+    with fresh_runtime() as runtime:
+        is_open: list[bool] = []
+
+        async def hold() -> None:
+            async with acl_session({}):
+                is_open.append(True)
+                await asyncio.Event().wait()
+
+        async def main() -> asyncio.Future[None]:
+            task = asyncio.ensure_future(hold())
+            while not is_open:
+                await asyncio.sleep(0)
+
+            return task
+
+        kept = [close_the_loop_under(main)]
+
+        async def other() -> None:
+            kept.clear()
+            gc.collect()
+
+        asyncio.run(other())
+        assert caplog.text.count("a session was lost with its event loop") == 1
+        assert runtime.statistics().ref_count == 1
+        asyncio.run(runtime.finalize())
+
+
+async def test_generator_that_holds_a_session_leaves_it_when_closed() -> None:
+    """It can still await, unlike a task that was thrown away."""
+
+    async def generate() -> AsyncIterator[int]:
+        async with acl_session({}) as session:
+            yield session.ref_count
+
+    with fresh_runtime() as runtime:
+        generator = generate()
+        assert await anext(generator) == 1
+        await generator.aclose()
+        assert runtime.statistics().ref_count == 0
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_loop_that_has_run_to_its_end_is_closed(backend: str) -> None:
+    """Nobody waits for a transition that began there."""
+
+    async def main() -> HomeLoop:
+        home = HomeLoop()
+        assert not home.is_closed()
+        return home
+
+    assert anyio.run(main, backend=backend).is_closed()
 
 
 def close_the_loop_under(main: Callable[[], Coroutine[Any, Any, T]]) -> T:

@@ -198,7 +198,7 @@ class EmbeddedBackend:
         self._logs.end_drain()
 
     def _check_device(self, device_id: int, function: str) -> None:
-        if device_id not in range(self.device_count):
+        if type(device_id) is not int or device_id not in range(self.device_count):
             known = f"0 to {self.device_count - 1}" if self.device_count else "none at all"
             detail = f"there is no device {device_id!r}; there are {known}"
             raise InvalidDeviceError(AclCode.RT_INVALID_DEVICEID, function, detail)
