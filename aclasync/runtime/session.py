@@ -288,6 +288,12 @@ class AclSession:
 
             _log.exception("leaving the session failed, too")
             exc.add_note(f"leaving the session failed, too: {shown(failure)}")
+        except BaseException as interrupt:
+            if isinstance(exc, Exception):  # it gives way to a cancellation, but not in silence
+                _log.error("the body of a session had failed before this", exc_info=exc)
+                interrupt.add_note(f"the body had failed before: {shown(exc)}")
+
+            raise
         finally:
             if exit_.span is not None:
                 self._own_details().flush_report = exit_.span.flush_report
