@@ -50,7 +50,7 @@ async def rows(scale: Scale) -> AsyncIterator[Row]:
     with TemporaryDirectory() as folder, fresh_runtime():
         env = {"ASCEND_PROCESS_LOG_PATH": folder}
         async with acl_session(env=env) as session, session.open_device() as device:
-            for in_flight, limit in ((1, 1.5), (64, None)):
+            for in_flight, limit in ((1, 1.2), (64, 1.2)):
                 sides = [
                     Side(
                         "Device.run", Role.OURS, _calls(lambda: device.run(noop), in_flight, scale)

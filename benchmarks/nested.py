@@ -80,7 +80,7 @@ async def rows(scale: Scale) -> AsyncIterator[Row]:
 
     sides = [
         Side("acl_session", Role.OURS, timed(sessions, scale.times(20_000))),
-        Side("a counter under a lock", Role.FLOOR, timed(counts, scale.times(20_000)), 3.0),
+        Side("a counter under a lock", Role.FLOOR, timed(counts, scale.times(20_000)), 1.8),
         Side("asyncio.Lock", Role.PEER, timed(asyncio_locks, scale.times(20_000))),
         Side("aiologic.Lock", Role.PEER, timed(aiologic_locks, scale.times(20_000))),
         Side("two asyncio.to_thread", Role.PEER, timed(threads, scale.times(500)), 1 / 50),

@@ -105,7 +105,7 @@ async def rows(scale: Scale) -> AsyncIterator[Row]:
     yield await compare(
         f"resolve_config of {len(TEXT)} bytes",
         Side("resolve_config", Role.OURS, timed(resolves, scale.times(300))),
-        Side("json.loads", Role.FLOOR, timed(loads, scale.times(300)), 15.0),
+        Side("json.loads", Role.FLOOR, timed(loads, scale.times(300)), 8.0),
         Side("pydantic, types and bounds only", Role.PEER, timed(validates, scale.times(300))),
         Side("jsonschema, verdict only", Role.PEER, timed(judges, scale.times(300))),
         scale=scale,
