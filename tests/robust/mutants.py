@@ -29,6 +29,7 @@ class Mutant(NamedTuple):
     planted: str
 
 
+# fmt: off
 MUTANTS = (
     Mutant("the work of a shutdown is not shielded", "runtime/uninterrupted.py",
            "with anyio.CancelScope(shield=True):", "with anyio.CancelScope():"),
@@ -140,14 +141,18 @@ MUTANTS = (
            "rest = self.entries[:index] + self.entries[index + 1 :]", "rest = self.entries"),
     Mutant("two callbacks share a slot", "lifecycle/callbacks.py",
            "if callback_type != CallbackType.OTHER:", "if False:"),
-)  # fmt: skip
+)
+# fmt: on
 
 
 def survivors(mutants: tuple[Mutant, ...]) -> Iterator[Mutant]:
     """Yield the faults that no test notices."""
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         for mutant, is_noticed in zip(mutants, pool.map(is_noticed_by_tests, mutants), strict=True):
-            print(f"{'killed  ' if is_noticed else 'SURVIVED'} {mutant.file}: {mutant.harm}", flush=True)
+            print(
+                f"{'killed  ' if is_noticed else 'SURVIVED'} {mutant.file}: {mutant.harm}",
+                flush=True,
+            )
             if not is_noticed:
                 yield mutant
 
@@ -162,7 +167,9 @@ def is_noticed_by_tests(mutant: Mutant) -> bool:
         shutil.copy(ROOT / "pyproject.toml", copy)
         path = copy / "aclasync" / mutant.file
         source = path.read_text(encoding="utf-8")
-        assert source.count(mutant.original) == 1, f"{mutant.file}: {mutant.original!r} is not there"
+        assert source.count(mutant.original) == 1, (
+            f"{mutant.file}: {mutant.original!r} is not there"
+        )
         path.write_text(source.replace(mutant.original, mutant.planted), encoding="utf-8")
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *TESTS],

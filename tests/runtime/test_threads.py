@@ -12,6 +12,7 @@ import pytest
 
 from aclasync import (
     AclError,
+    CallbackType,
     ConfigMismatchError,
     Phase,
     Runtime,
@@ -176,6 +177,36 @@ async def test_gate_is_fair(anyio_backend) -> None:
         # The counts tell who was decided before whom.
         assert sorted(order) == ["again 1", "finalize", "init 2", "once more 2"]
         await runtime.finalize()
+
+
+@pytest.mark.parametrize("is_nested", [True, False])
+async def test_nobody_joins_before_a_finalize_that_waits(is_nested: bool) -> None:
+    """A late callback holds the runtime up; who comes after the finalize opens it anew."""
+    may_end = anyio.Event()
+
+    async def late(*_: object) -> None:
+        await may_end.wait()
+
+    async def enter() -> None:
+        config = None if is_nested else b""
+        async with acl_session(config) as session:
+            epochs.append(session.runtime.core.gate.state.standing.epoch)
+
+    epochs: list[int] = []
+    with fresh_runtime() as runtime:
+        await runtime.init()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(runtime.register_init_callback, CallbackType.OTHER, late)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(runtime.finalize)
+            await anyio.wait_all_tasks_blocked()
+            tasks.start_soon(enter)
+            await anyio.wait_all_tasks_blocked()
+            assert runtime.statistics().waiting == 2
+            may_end.set()
+
+        assert epochs == [2]
+        assert is_at_rest(runtime)
 
 
 def test_waiter_of_a_closed_loop_is_skipped() -> None:
