@@ -1,26 +1,36 @@
-"""Models on the CPU by ONNX Runtime, which is imported when the first one is loaded."""
+"""Models on the CPU, run by ONNX Runtime."""
 
 from __future__ import annotations
 
-import os
 import stat
 from typing import TYPE_CHECKING, Any, final
 
 from aclasync.backends.base import TensorSpec
-from aclasync.errors import AclCode, BackendUnavailableError, DeviceError
+from aclasync.errors import AclCode, AclError, DeviceError
+
+from .ort import open_session
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from .kernels import Kernels
+    from .ort import Argument, Session
 
 _LOAD = "aclmdlLoadFromFile"
 _EXECUTE = "aclmdlExecute"
 
 
 def load_model(
-    path: Path, *, require: Callable[[str], None], closed: Callable[[OnnxModel], None]
+    path: Path,
+    *,
+    require: Callable[[str], None],
+    closed: Callable[[OnnxModel], None],
+    kernels: Kernels | None = None,
 ) -> OnnxModel:
     """Load a file; `require` is asked before every run, `closed` is told of the unloading.
+
+    `kernels` are the operators written in Python.
 
     Raises:
       BackendUnavailableError: ONNX Runtime is not installed.
@@ -28,24 +38,7 @@ def load_model(
     """
     _require_readable(path)
 
-    try:
-        # It has no types, is optional, and slow to import.
-        import onnxruntime  # type: ignore[import-untyped]  # noqa: PLC0415
-    except ImportError as exc:
-        detail = 'models need ONNX Runtime: pip install "aclasync[embedded]"'
-        raise BackendUnavailableError(_LOAD, detail, [("onnxruntime", str(exc))]) from exc
-
-    options = onnxruntime.SessionOptions()
-    # The caller's thread does all the work: a device has one thread, and none is left behind.
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # what goes wrong is raised; nothing but that on stderr
-    try:
-        session = onnxruntime.InferenceSession(
-            os.fspath(path), options, providers=["CPUExecutionProvider"]
-        )
-    except Exception as exc:  # its exceptions share no narrower class
-        raise DeviceError(AclCode.PARSE_MODEL, _LOAD, f"{path} is no usable model: {exc}") from exc
-
+    session = open_session(path, kernels=kernels)
     return OnnxModel(path, session, require=require, closed=closed)
 
 
@@ -76,13 +69,13 @@ class OnnxModel:
     def __init__(
         self,
         path: Path,
-        session: Any,
+        session: Session,
         *,
         require: Callable[[str], None],
         closed: Callable[[OnnxModel], None],
     ) -> None:
         self._path = path
-        self._session = session
+        self._session: Session | None = session
         self._require = require
         self._closed = closed
         self._inputs = tuple(map(_tensor_spec, session.get_inputs()))
@@ -122,6 +115,8 @@ class OnnxModel:
         feed = fit_inputs(self._inputs, inputs, model=self._path.name)
         try:
             values = session.run(None, feed)
+        except AclError:  # an operator in Python has said it
+            raise
         except Exception as exc:  # its exceptions share no narrower class
             detail = f"the model {self._path} failed: {exc}"
             raise DeviceError(AclCode.FAILURE, _EXECUTE, detail) from exc
@@ -139,9 +134,9 @@ class OnnxModel:
 _DTYPES = {"float": "float32", "double": "float64", "string": "str"}
 
 
-def _tensor_spec(argument: Any) -> TensorSpec:
+def _tensor_spec(argument: Argument) -> TensorSpec:
     """Return what ONNX Runtime says of an input or output; no tensor keeps its type's full text."""
-    text: str = argument.type
+    text = argument.type
     if text.startswith("tensor("):
         text = text.removeprefix("tensor(").removesuffix(")")
         text = _DTYPES.get(text, text)
