@@ -26,6 +26,7 @@ CASES = (
     "hop",
     "resolving",
     "executing",
+    "profiling",
     "stalls",
     "importing",
 )

@@ -25,11 +25,16 @@ ALLOWED = {
     "errors": ({"codes"}, PURE),
     "config": ({"codes", "errors", "product"}, PURE | {"attr", "attrs", "cattrs"}),
     "lifecycle": ({"codes", "errors", "product"}, PURE | {"attr", "attrs", "cattrs"}),
-    "backends": ({"codes", "errors", "product", "config"}, None),
+    "profiling": ({"codes", "errors", "config"}, None),
+    "backends": ({"codes", "errors", "product", "config", "profiling"}, None),
     "runtime": ({"codes", "errors", "product", "config", "lifecycle", "backends"}, None),
     "acl": ({"codes", "errors", "lifecycle", "runtime"}, PURE | {"os"}),
 }
-FORBIDDEN = {"backends": {"anyio", "asyncio", "trio"}, "runtime": {"numpy", "onnx", "ctypes"}}
+FORBIDDEN = {
+    "profiling": {"anyio", "asyncio", "trio", "numpy", "onnx"},
+    "backends": {"anyio", "asyncio", "trio"},
+    "runtime": {"numpy", "onnx", "ctypes"},
+}
 
 
 def rooms_of(room: str) -> list[Path]:

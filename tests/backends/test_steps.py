@@ -19,9 +19,15 @@ EVERYTHING = {
     "StackSize": {"aicore_stack_size": 65536},
     "simd_printf_fifo_size_per_core": 65536,
     "acl_graph": {"event_mode": "1"},
-    "profiler": {"switch": "on"},
+    "profiler": {"switch": "on", "output": "profiles"},
     "max_opqueue_num": "100",
 }
+
+
+@pytest.fixture(autouse=True)
+def folder_of_its_own(tmp_path, monkeypatch):
+    """What a step makes lies in an empty folder."""
+    monkeypatch.chdir(tmp_path)
 
 
 def test_every_step_of_the_sequences_is_known():

@@ -8,6 +8,8 @@ import threading
 from typing import TYPE_CHECKING, final
 
 from aclasync.errors import AclCode, BackendError, InvalidDeviceError
+from aclasync.profiling.options import options_of
+from aclasync.profiling.recorder import Recorder
 
 from .context import ThreadContexts
 from .device import EmbeddedDevice
@@ -53,6 +55,8 @@ class EmbeddedBackend:
             raise ValueError(f"log_latency is {log_latency}, not a time in seconds")
 
         self._product = product
+        self._environment = environment
+        self._recorder: Recorder | None = None
         self._visible = visible_devices(devices, environment)
         self._settings = _FRESH
         self._before: dict[str, Settings] = {}
@@ -73,8 +77,8 @@ class EmbeddedBackend:
 
     @property
     def blocks(self) -> bool:
-        """No call of the lifecycle waits for anything."""
-        return False
+        """Calls of the lifecycle wait for nothing but a profiling session's files."""
+        return self._settings.profiler is not None
 
     @property
     def device_count(self) -> int:
@@ -128,6 +132,13 @@ class EmbeddedBackend:
             detail = "the event mode can be set only once"
             raise BackendError(AclCode.RT_PARAM_INVALID, "aclInit", detail)
 
+        if step == "profiling" and after.profiler is not None:
+            self._recorder = Recorder(
+                options_of(after.profiler),
+                work_path=self._environment.work_path,
+                product=self._product.name,
+            )
+
         self._before[step] = before
         self._settings = after
 
@@ -139,6 +150,10 @@ class EmbeddedBackend:
         """
         if step not in INIT_FIELDS:
             raise ValueError(f"the embedded device has no init step {step!r}")
+
+        if step == "profiling" and self._recorder is not None:
+            self._recorder.discard()
+            self._recorder = None
 
         before = self._before.pop(step, None)
         if before is not None:
@@ -152,6 +167,10 @@ class EmbeddedBackend:
         """
         if step not in FINALIZE_FIELDS:
             raise ValueError(f"the embedded device has no finalize step {step!r}")
+
+        if step == "profiling_stop" and self._recorder is not None:
+            self._recorder.stop()
+            self._recorder = None
 
         self._settings = self._settings.with_fields_of(_FRESH, FINALIZE_FIELDS[step])
 
@@ -179,6 +198,7 @@ class EmbeddedBackend:
             contexts=self._contexts,
             log=self._logs.of(device_id),
             closed=self._forget,
+            recorder=self._recorder,
         )
         with self._lock:
             self._handles.append(device)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import TYPE_CHECKING, final
 
 from .context import Context
 from .engine import load_model
+from .kernels import Kernels
+from .ort import open_session
+from .recorded import RecordedModel
+from .timing import TimedSession
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from aclasync.backends.base import DeviceLimits, LogLevel
+    from aclasync.profiling.recorder import Recorder
 
     from .context import ThreadContexts
     from .devicelog import DeviceLog
     from .engine import OnnxModel
+    from .ort import OpenEngine, Session
 
 
 @final
@@ -30,6 +38,7 @@ class EmbeddedDevice:
         contexts: ThreadContexts,
         log: DeviceLog,
         closed: Callable[[EmbeddedDevice], None],
+        recorder: Recorder | None = None,
     ) -> None:
         self._context = Context(device_id)
         self._limits = limits
@@ -37,6 +46,9 @@ class EmbeddedDevice:
         self._log = log
         self._closed = closed
         self._models: list[OnnxModel] = []
+        self._kernels = Kernels()
+        self._recorder = recorder
+        self._times = recorder.device(device_id) if recorder else None
 
     @property
     def device_id(self) -> int:
@@ -75,7 +87,7 @@ class EmbeddedDevice:
         """Put one line into the device's log; any thread may, also after `close`."""
         self._log.write(level, text)
 
-    def load_model(self, path: Path) -> OnnxModel:
+    def load_model(self, path: Path) -> OnnxModel | RecordedModel:
         """Load an ONNX file.
 
         Raises:
@@ -84,9 +96,29 @@ class EmbeddedDevice:
           DeviceError: there is no such file (100003) or it is no model (100013).
         """
         self.require("aclmdlLoadFromFile")
-        model = load_model(path, require=self.require, closed=self._models.remove)
+        timed: list[TimedSession] = []
+
+        def watch(open_engine: OpenEngine, can_reopen: bool) -> Session:  # noqa: FBT001
+            assert self._times is not None
+            session = TimedSession(open_engine, self._times, model=path.name, can_reopen=can_reopen)
+            timed.append(session)
+            return session
+
+        def closed(model: OnnxModel) -> None:
+            self._models.remove(model)
+            for session in timed:
+                session.finish()
+
+        is_timed = self._times is not None and self._times.options.has_operators
+        opener = partial(open_session, kernels=self._kernels, watch=watch if is_timed else None)
+        began = time.perf_counter_ns()
+        model = load_model(path, require=self.require, closed=closed, opener=opener)
         self._models.append(model)
-        return model
+        if self._recorder is None:
+            return model
+
+        self._recorder.call("ascendcl", "aclmdlLoadFromFile")(began)
+        return RecordedModel(model, self._recorder)
 
     def require(self, function: str) -> None:
         """Refuse, as `function`, to go on unless this device is current on the calling thread.

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from .kernels import Kernels
     from .ort import Argument, Session
 
 _LOAD = "aclmdlLoadFromFile"
@@ -26,11 +25,11 @@ def load_model(
     *,
     require: Callable[[str], None],
     closed: Callable[[OnnxModel], None],
-    kernels: Kernels | None = None,
+    opener: Callable[[Path], Session] = open_session,
 ) -> OnnxModel:
     """Load a file; `require` is asked before every run, `closed` is told of the unloading.
 
-    `kernels` are the operators written in Python.
+    `opener` is what the engine is opened with.
 
     Raises:
       BackendUnavailableError: ONNX Runtime is not installed.
@@ -38,7 +37,7 @@ def load_model(
     """
     _require_readable(path)
 
-    session = open_session(path, kernels=kernels)
+    session = opener(path)
     return OnnxModel(path, session, require=require, closed=closed)
 
 

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 #: Given a name's beginning, opens a session of the engine that times its nodes into such a file.
 OpenEngine = Callable[[str | None], "Session"]
-#: Decides how an engine's session is opened, and what stands before it.
-Watch = Callable[[OpenEngine], "Session"]
+#: Opens an engine's session and decides what stands before it; told whether it can do so again
+#: later, when the files may have changed.
+Watch = Callable[[OpenEngine, bool], "Session"]
 
 _LOAD = "aclmdlLoadFromFile"
+# Of models that are watched, the content is kept if it is no larger.
+_MOST_KEPT_BYTES = 32 * 1024 * 1024
 _EXTERNAL_FOLDER = "session.model_external_initializers_file_folder_path"
 
 
@@ -106,7 +109,17 @@ def open_session(
     def open_engine(times_prefix: str | None = None) -> Session:
         return _open_engine(model, name, folder, optimised=optimised, times_prefix=times_prefix)
 
-    return open_engine() if watch is None else watch(open_engine)
+    if watch is None:
+        return open_engine()
+
+    from .segments import has_weights_elsewhere  # noqa: PLC0415 (as above)
+
+    if not isinstance(model, bytes) and model.stat().st_size <= _MOST_KEPT_BYTES:
+        content = model.read_bytes()
+        if not has_weights_elsewhere(content):
+            model = content
+
+    return watch(open_engine, isinstance(model, bytes) and not has_weights_elsewhere(model))
 
 
 def _open_engine(

@@ -212,6 +212,24 @@ class _Piece:
         return self._open(model.SerializeToString())
 
 
+def has_weights_elsewhere(content: bytes) -> bool:
+    """Whether a serialised model has weights in other files; False for what is no model."""
+    try:
+        model = onnx.load_from_string(content)
+    except Exception:  # noqa: BLE001  # protobuf's own error; the engine will say it better
+        return False
+
+    graphs = (model.graph, *_inner_graphs(model.graph))
+    tensors = (tensor for graph in graphs for tensor in (*graph.initializer, *_constants(graph)))
+    return any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in tensors)
+
+
+def _constants(graph: GraphProto) -> Iterator[onnx.TensorProto]:
+    for node in graph.node:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+
+
 def _cut(model: ModelProto, nodes: Sequence[NodeProto], wanted: set[str]) -> ModelProto:
     """Return a model of these nodes alone; its inputs have no types yet."""
     made = {name for node in nodes for name in node.output}
