@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from .acl import get_recent_err_msg as get_recent_err_msg
     from .backends.base import DeviceLimits as DeviceLimits
     from .backends.base import LogLevel as LogLevel
+    from .backends.base import OpCacheCounts as OpCacheCounts
     from .backends.base import TensorSpec as TensorSpec
     from .codes import AclCode as AclCode
     from .config import AclConfig as AclConfig
@@ -75,6 +76,7 @@ _HOMES = {
     "backends.base": (
         "DeviceLimits",
         "LogLevel",
+        "OpCacheCounts",
         "TensorSpec",
     ),
     "codes": ("AclCode",),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol, final
 from attrs import frozen
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
 
     from aclasync.config import Resolution
@@ -60,6 +60,27 @@ class DeviceLimits:
     simd_printf_fifo_bytes: int
     simt_printf_fifo_bytes: int
     op_queue_capacity: int
+
+
+@final
+@frozen(kw_only=True)
+class OpCacheCounts:
+    """Compiled single operators of a device: how many are kept now, and what has happened."""
+
+    #: The most that each of the two queues keeps, static ones included.
+    capacity: int
+    #: Compiled for one shape; the least recently used is aged out.
+    fixed: int = 0
+    #: Compiled for any shape of a rank; the same, in a queue of their own.
+    dynamic: int = 0
+    #: Loaded from files, which are never aged out.
+    static_fixed: int = 0
+    static_dynamic: int = 0
+    #: Runs that found what they needed, and those that had to compile it.
+    hits: int = 0
+    misses: int = 0
+    #: How many were let go.
+    aged: int = 0
 
 
 @final
@@ -127,8 +148,35 @@ class DeviceHandle(Protocol):
         """Put one line into the device's log; any thread may."""
         ...
 
+    @property
+    def op_cache(self) -> OpCacheCounts:
+        """What is kept of single operators."""
+        ...
+
     def load_model(self, path: Path) -> ModelHandle:
         """Load a model file."""
+        ...
+
+    def load_op(self, path: Path) -> None:
+        """Load a model of one operator, which is kept until the device is closed."""
+        ...
+
+    def execute_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        *,
+        domain: str,
+        outputs: int | None,
+        is_dynamic: bool,
+    ) -> tuple[Any, ...]:
+        """Run one operator and return its outputs.
+
+        Raises:
+          NoContextError: the calling thread has no context of this device (107002).
+          DeviceError: there is no such operator, something does not fit it, or it failed.
+        """
         ...
 
     def close(self) -> None:

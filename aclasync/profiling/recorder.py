@@ -8,7 +8,7 @@ import platform
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from aclasync.errors import AclError
 
@@ -28,7 +28,7 @@ from .storage import Storage
 from .totals import Tally, Totals, with_shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
 _logger = logging.getLogger("aclasync.profiling")
@@ -188,10 +188,19 @@ class DeviceRecorder:
         return self._names.number_of(name)
 
     def operator(
-        self, name: Name, began_ns: int, duration_ns: int, *, inputs: str = "", outputs: str = ""
+        self,
+        name: Name,
+        began_ns: int,
+        duration_ns: int,
+        *,
+        arrays: tuple[Sequence[Any], Sequence[Any]],
     ) -> None:
-        """Record and count one run of an operator that is timed whenever it runs."""
+        """Record and count one run of an operator that is timed whenever it runs.
+
+        `arrays` are what went in and what came out.
+        """
         if self.wants(name.kind):
+            inputs, outputs = map(_shapes, arrays) if self.options.has_shapes else ("", "")
             self.totals.add(name, duration_ns, inputs, outputs)
             self.note(name, began_ns + self.epoch_ns, duration_ns, threading.get_native_id())
 
@@ -225,6 +234,11 @@ class DeviceRecorder:
         self._runs.flush()
         self._operators.flush()
         self.storage.finish()
+
+
+def _shapes(arrays: Sequence[Any]) -> str:
+    """Return types and shapes as a cell of a table: `float32[32,64];float32[64]`."""
+    return ";".join(f"{array.dtype}[{','.join(map(str, array.shape))}]" for array in arrays)
 
 
 def _ignore(_began_ns: int) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +16,7 @@ from aclasync.backends.base import (
     DeviceLimits,
     LogLevel,
     ModelHandle,
+    OpCacheCounts,
     TensorSpec,
 )
 from aclasync.codes import AclCode
@@ -138,6 +140,49 @@ class Device:
           DeviceError: the file is missing (100003) or is no model (100013).
         """
         return Opening(lambda: self._load(Path(path).absolute()))
+
+    async def load_op(self, path: str | PathLike[str]) -> None:
+        """Load a model of one operator; it is used where it fits, and kept while the device is.
+
+        Raises:
+          DeviceError: the file is missing (100003) or is no model of one operator (100025).
+        """
+        await self.run(lambda: self._handle.load_op(Path(path).absolute()))
+
+    async def execute_op(
+        self,
+        op_type: str,
+        inputs: Sequence[np.ndarray[Any, np.dtype[Any]] | None],
+        attributes: Mapping[str, object] | None = None,
+        *,
+        domain: str = "",
+        outputs: int | None = None,
+        is_dynamic: bool = False,
+    ) -> tuple[np.ndarray[Any, np.dtype[Any]], ...]:
+        """Run one operator, of ONNX or of `kernel`, and return its outputs.
+
+        Args:
+          op_type: its name, such as `Add`.
+          inputs: arrays in the operator's order, None where one is left out.
+          attributes: numbers, strings, arrays and lists of them.
+          domain: whose operator it is; ONNX's own by default.
+          outputs: how many are wanted; by default those that it always has.
+          is_dynamic: compile it for every shape, not only for that of `inputs`.
+
+        Raises:
+          DeviceError: there is no such operator (100024); it takes no such inputs (100021),
+            outputs (100022) or attributes (100023); or it failed.
+        Cancellation: drops a run that has not begun; one that runs is waited for.
+        """
+        run = partial(
+            self._handle.execute_op, domain=domain, outputs=outputs, is_dynamic=is_dynamic
+        )
+        return await self.run(run, op_type, inputs, attributes or {})
+
+    @property
+    def op_cache(self) -> OpCacheCounts:
+        """Which compiled operators are kept now, and what has happened so far."""
+        return self._handle.op_cache
 
     async def aclose(self) -> None:
         """Unload the models and reset the device; a second call does nothing.

@@ -35,6 +35,7 @@ def recorded(name: str) -> list[Any]:
 def empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ASCEND_LOG_DEVICE_FLUSH_TIMEOUT", "0")
+    monkeypatch.setenv("ASCEND_WORK_PATH", str(tmp_path))  # profiling data goes there
     return None
 
 

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 import time
-from functools import partial
-from typing import TYPE_CHECKING, final
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, final
 
 from .context import Context
 from .engine import load_model
 from .kernels import Kernels
-from .ort import open_session
+from .opcache import OpCache
+from .ort import import_engine, open_session
 from .recorded import RecordedModel
 from .timing import TimedSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from aclasync.backends.base import DeviceLimits, LogLevel
+    from aclasync.backends.base import DeviceLimits, LogLevel, OpCacheCounts
     from aclasync.profiling.recorder import Recorder
 
     from .context import ThreadContexts
     from .devicelog import DeviceLog
     from .engine import OnnxModel
+    from .operators import CompiledOp, Operators
+    from .opsignature import Signature
     from .ort import OpenEngine, Session
 
 
@@ -47,6 +50,7 @@ class EmbeddedDevice:
         self._closed = closed
         self._models: list[OnnxModel] = []
         self._kernels = Kernels()
+        self._cache: OpCache[Signature, CompiledOp] = OpCache(limits.op_queue_capacity)
         self._recorder = recorder
         self._times = recorder.device(device_id) if recorder else None
 
@@ -120,6 +124,51 @@ class EmbeddedDevice:
         self._recorder.call("ascendcl", "aclmdlLoadFromFile")(began)
         return RecordedModel(model, self._recorder)
 
+    @property
+    def op_cache(self) -> OpCacheCounts:
+        """What is kept of single operators."""
+        return self._cache.counts
+
+    def load_op(self, path: Path) -> None:
+        """Load a model of one operator, which is kept until the device is closed.
+
+        Raises:
+          NoContextError: the calling thread has no context of this device (107002).
+          BackendUnavailableError: ONNX Runtime is not installed.
+          DeviceError: there is no such file (100003), or it is no model of one operator (100025).
+        """
+        self.require("aclopLoad")
+        self._single.load(path)
+
+    def execute_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        *,
+        domain: str,
+        outputs: int | None,
+        is_dynamic: bool,
+    ) -> tuple[Any, ...]:
+        """Run one operator and return its outputs; see `Operators.execute`.
+
+        Raises:
+          NoContextError: the calling thread has no context of this device (107002).
+          BackendUnavailableError: ONNX Runtime is not installed.
+          DeviceError: there is no such operator, something does not fit it, or it failed.
+        """
+        self.require("aclopExecuteV2")
+        return self._single.execute(
+            op_type, inputs, attributes, domain=domain, outputs=outputs, is_dynamic=is_dynamic
+        )
+
+    @cached_property
+    def _single(self) -> Operators:
+        import_engine("aclopExecuteV2")
+        from . import operators  # noqa: PLC0415 (imports numpy and onnx)
+
+        return operators.Operators(self._cache, self._kernels, self._times)
+
     def require(self, function: str) -> None:
         """Refuse, as `function`, to go on unless this device is current on the calling thread.
 
@@ -137,6 +186,7 @@ class EmbeddedDevice:
         for model in self.models:
             model.close()
 
+        self._cache.clear()
         self._contexts.unbind(self._context)
         self._context.is_open = False
         self._closed(self)

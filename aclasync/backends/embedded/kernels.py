@@ -20,7 +20,12 @@ class PythonKernel:
         self._function = function
 
     def call(
-        self, inputs: Sequence[Any], attributes: Mapping[str, Any], *, name: str, outputs: int
+        self,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        *,
+        name: str,
+        outputs: int | None,
     ) -> list[Any]:
         """Run it as the operator `name` and return that many outputs.
 
@@ -38,7 +43,7 @@ class PythonKernel:
             raise DeviceError(AclCode.FAILURE, self.op_type, detail) from exc
 
         values = returned if isinstance(returned, (tuple, list)) else (returned,)
-        if len(values) < outputs:
+        if outputs is not None and len(values) < outputs:
             detail = f"{self.op_type} ({name}) gave {len(values)} outputs, {outputs} are wanted"
             raise DeviceError(AclCode.FAILURE, self.op_type, detail)
 
@@ -59,6 +64,10 @@ class Kernels:
         """Add one; it takes the place of an earlier one of the same type."""
         self._kernels[kernel.op_type] = kernel
 
-    def find(self, domain: str, op_type: str) -> PythonKernel | None:
-        """Return the operator of that type; None for those of ONNX itself, and unknown ones."""
-        return self._kernels.get(op_type) if domain not in ("", "ai.onnx") else None
+    def find(self, domain: str, op_type: str, *, alone: bool = False) -> PythonKernel | None:
+        """Return the operator of that type; None for those of ONNX itself, and unknown ones.
+
+        One that runs alone need not say what domain it is of.
+        """
+        is_ours = alone or domain not in ("", "ai.onnx")
+        return self._kernels.get(op_type) if is_ours else None
