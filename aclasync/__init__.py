@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from . import acl as acl
     from .acl import get_recent_err_msg as get_recent_err_msg
     from .backends.base import DeviceLimits as DeviceLimits
+    from .backends.base import KernelContext as KernelContext
     from .backends.base import LogLevel as LogLevel
     from .backends.base import OpCacheCounts as OpCacheCounts
     from .backends.base import TensorSpec as TensorSpec
@@ -75,6 +76,7 @@ _HOMES = {
     "acl": ("acl", "get_recent_err_msg"),
     "backends.base": (
         "DeviceLimits",
+        "KernelContext",
         "LogLevel",
         "OpCacheCounts",
         "TensorSpec",

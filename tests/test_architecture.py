@@ -25,12 +25,15 @@ ALLOWED = {
     "errors": ({"codes"}, PURE),
     "config": ({"codes", "errors", "product"}, PURE | {"attr", "attrs", "cattrs"}),
     "lifecycle": ({"codes", "errors", "product"}, PURE | {"attr", "attrs", "cattrs"}),
-    "profiling": ({"codes", "errors", "config"}, None),
-    "backends": ({"codes", "errors", "product", "config", "profiling"}, None),
+    "files": (set(), PURE | {"os"}),
+    "dump": ({"codes", "errors", "config", "files"}, None),
+    "profiling": ({"codes", "errors", "config", "files"}, None),
+    "backends": ({"codes", "errors", "product", "config", "files", "dump", "profiling"}, None),
     "runtime": ({"codes", "errors", "product", "config", "lifecycle", "backends"}, None),
     "acl": ({"codes", "errors", "lifecycle", "runtime"}, PURE | {"os"}),
 }
 FORBIDDEN = {
+    "dump": {"anyio", "asyncio", "trio"},
     "profiling": {"anyio", "asyncio", "trio", "numpy", "onnx"},
     "backends": {"anyio", "asyncio", "trio"},
     "runtime": {"numpy", "onnx", "ctypes"},

@@ -7,13 +7,15 @@ only says, with `blocks`, whether its lifecycle calls may wait.
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Protocol, final
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, final
 
 from attrs import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
     from pathlib import Path
+
+    import numpy as np
 
     from aclasync.config import Resolution
     from aclasync.product import Product
@@ -96,6 +98,70 @@ class TensorSpec:
     shape: tuple[int | str | None, ...]
 
 
+#: Which kind of core a kernel runs on.
+CoreKind: TypeAlias = Literal["aiv", "aic", "simt"]
+
+
+class KernelContext(Protocol):
+    """What a kernel written in Python can do on one of its cores.
+
+    Its output is collected if `dump_kernel_data` asks for it, and costs little if not.
+    """
+
+    @property
+    def core(self) -> int:
+        """The number of this core, from 0."""
+        ...
+
+    @property
+    def cores(self) -> int:
+        """How many cores the kernel was launched on."""
+        ...
+
+    def on_core(self, core: int) -> KernelContext:
+        """Return the context of another core of this launch.
+
+        Raises:
+          ValueError: the kernel has no such core.
+        """
+        ...
+
+    def printf(self, text: str, *args: object) -> None:
+        """Print `text` with `args` in it, as C's printf does.
+
+        Raises:
+          ValueError: they do not fit together.
+          TypeError: neither do their types.
+        """
+        ...
+
+    def dump_tensor(
+        self, tensor: np.ndarray[Any, Any], desc: int = 0, size: int | None = None
+    ) -> None:
+        """Dump a tensor, or its first `size` elements, with a number that tells it from others.
+
+        Raises:
+          ValueError: the number has more than 32 bits, or the tensor has less elements.
+        """
+        ...
+
+    def assert_(self, condition: object, text: str = "", *args: object) -> None:
+        """Let the operator fail, with that text, unless `condition` holds.
+
+        Raises:
+          DeviceError: it does not.
+        """
+        ...
+
+    def timestamp(self, desc: int = 0) -> None:
+        """Note the time of a steady clock, with a number that tells it from others.
+
+        Raises:
+          ValueError: the number has more than 32 bits.
+        """
+        ...
+
+
 class ModelHandle(Protocol):
     """A loaded model; every call belongs on the thread that owns its device's context."""
 
@@ -176,6 +242,16 @@ class DeviceHandle(Protocol):
         Raises:
           NoContextError: the calling thread has no context of this device (107002).
           DeviceError: there is no such operator, something does not fit it, or it failed.
+        """
+        ...
+
+    def add_kernel(
+        self, op_type: str, function: Callable[..., Any], *, core_kind: CoreKind, cores: int
+    ) -> None:
+        """Take a function as an operator, in models that are loaded from now on, too.
+
+        Raises:
+          FeatureUnsupportedError: the product has no such cores (200006).
         """
         ...
 

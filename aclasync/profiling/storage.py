@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
-import os
 import shutil
 import threading
 from collections import deque
 from typing import TYPE_CHECKING, final
 
 from attrs import define
+
+from aclasync.files import append_whole
 
 from .folder import DATA, FILE_MODE, FOLDER_MODE
 
@@ -104,7 +105,7 @@ class Storage:
 
     def _write(self, path: Path, chunk: bytes) -> bool:
         try:
-            _append(path, chunk)
+            append_whole(path, chunk, FILE_MODE)
         except OSError as exc:
             self._is_failed = True
             _logger.warning("profiling: no more data in %s: %s", self.folder, exc)
@@ -135,24 +136,3 @@ class Storage:
 
 def _done(path: Path) -> Path:
     return path.with_name(f"{path.name}.done")
-
-
-def _append(path: Path, chunk: bytes) -> None:
-    """Add a chunk, or leave the file as it was: a torn record would shift all that follow.
-
-    Raises:
-      OSError: it has not been added.
-    """
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(path, flags, FILE_MODE)
-    try:
-        size_before = os.fstat(fd).st_size
-        rest = memoryview(chunk)
-        try:
-            while rest:
-                rest = rest[os.write(fd, rest) :]
-        except OSError:
-            os.ftruncate(fd, size_before)
-            raise
-    finally:
-        os.close(fd)

@@ -8,10 +8,11 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, TypeVarTuple, final
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, TypeVarTuple, final, get_args
 
 from aclasync.backends.base import (
     Backend,
+    CoreKind,
     DeviceHandle,
     DeviceLimits,
     LogLevel,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     import numpy as np
 
 T = TypeVar("T")
+KernelFunction = TypeVar("KernelFunction", bound=Callable[..., Any])
 Args = TypeVarTuple("Args")
 
 
@@ -178,6 +180,38 @@ class Device:
             self._handle.execute_op, domain=domain, outputs=outputs, is_dynamic=is_dynamic
         )
         return await self.run(run, op_type, inputs, attributes or {})
+
+    def kernel(
+        self, op_type: str, *, core_kind: CoreKind = "aiv", cores: int = 1
+    ) -> Callable[[KernelFunction], KernelFunction]:
+        """Make the decorated function an operator of this device.
+
+        It is called on the device's thread with a `KernelContext`, the inputs (None where one is
+        left out), and the attributes by name; it returns an array, or a tuple of them. Use it in a
+        model that is loaded afterwards, in any domain but ONNX's own, or with `execute_op`, where
+        a name that ONNX has, too, needs a `domain` beside it.
+
+        Args:
+          op_type: the operator's type.
+          core_kind: what it runs on: `aiv`, `aic`, or `simt` (950 only).
+          cores: how many; they share the work as the function has it.
+
+        Raises:
+          FeatureUnsupportedError: the product has no such cores (200006).
+          ValueError: there is no such kind of core, or less than one of them.
+        """
+        self._check_open("kernel")
+        if core_kind not in get_args(CoreKind):
+            raise ValueError(f"core_kind is {core_kind!r}, none of {get_args(CoreKind)}")
+
+        if cores < 1:
+            raise ValueError(f"cores is {cores}, less than one")
+
+        def register(function: KernelFunction) -> KernelFunction:
+            self._handle.add_kernel(op_type, function, core_kind=core_kind, cores=cores)
+            return function
+
+        return register
 
     @property
     def op_cache(self) -> OpCacheCounts:

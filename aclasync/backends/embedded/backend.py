@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+from datetime import datetime
 from typing import TYPE_CHECKING, final
 
 from aclasync.errors import AclCode, BackendError, InvalidDeviceError
@@ -14,6 +15,7 @@ from aclasync.profiling.recorder import Recorder
 from .context import ThreadContexts
 from .device import EmbeddedDevice
 from .drain import DeviceLogs
+from .kerneloutput import KernelOutput, Plan, plan_output
 from .limits import check_limits
 from .settings import FINALIZE_FIELDS, INIT_FIELDS, Settings
 from .visible import visible_devices
@@ -57,6 +59,8 @@ class EmbeddedBackend:
         self._product = product
         self._environment = environment
         self._recorder: Recorder | None = None
+        self._output_plan: Plan | None = None
+        self._plan_output(_FRESH)
         self._visible = visible_devices(devices, environment)
         self._settings = _FRESH
         self._before: dict[str, Settings] = {}
@@ -139,6 +143,9 @@ class EmbeddedBackend:
                 product=self._product.name,
             )
 
+        if step == "dump":
+            self._plan_output(after)
+
         self._before[step] = before
         self._settings = after
 
@@ -195,9 +202,11 @@ class EmbeddedBackend:
         device = EmbeddedDevice(
             device_id,
             limits,
+            product=self._product,
             contexts=self._contexts,
             log=self._logs.of(device_id),
             closed=self._forget,
+            output=KernelOutput(self._output_plan, device_id, limits),
             recorder=self._recorder,
         )
         with self._lock:
@@ -216,6 +225,10 @@ class EmbeddedBackend:
             device.close()
 
         self._logs.end_drain()
+
+    def _plan_output(self, settings: Settings) -> None:
+        now = datetime.now().astimezone()
+        self._output_plan = plan_output(settings.dump, self._environment, self._product, now)
 
     def _check_device(self, device_id: int, function: str) -> None:
         if type(device_id) is not int or device_id not in range(self.device_count):

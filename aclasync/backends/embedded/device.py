@@ -6,9 +6,13 @@ import time
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, final
 
+from aclasync.config.features import SIMT_FIFO
+from aclasync.errors import AclCode, FeatureUnsupportedError
+from aclasync.profiling.records import Name
+
 from .context import Context
 from .engine import load_model
-from .kernels import Kernels
+from .kernels import Kernels, PythonKernel
 from .opcache import OpCache
 from .ort import import_engine, open_session
 from .recorded import RecordedModel
@@ -18,12 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from aclasync.backends.base import DeviceLimits, LogLevel, OpCacheCounts
+    from aclasync.backends.base import CoreKind, DeviceLimits, LogLevel, OpCacheCounts
+    from aclasync.product import Product
     from aclasync.profiling.recorder import Recorder
 
     from .context import ThreadContexts
     from .devicelog import DeviceLog
     from .engine import OnnxModel
+    from .kerneloutput import KernelOutput
     from .operators import CompiledOp, Operators
     from .opsignature import Signature
     from .ort import OpenEngine, Session
@@ -38,18 +44,22 @@ class EmbeddedDevice:
         device_id: int,
         limits: DeviceLimits,
         *,
+        product: Product,
         contexts: ThreadContexts,
         log: DeviceLog,
         closed: Callable[[EmbeddedDevice], None],
+        output: KernelOutput,
         recorder: Recorder | None = None,
     ) -> None:
         self._context = Context(device_id)
         self._limits = limits
+        self._product = product
         self._contexts = contexts
         self._log = log
         self._closed = closed
         self._models: list[OnnxModel] = []
         self._kernels = Kernels()
+        self._output = output
         self._cache: OpCache[Signature, CompiledOp] = OpCache(limits.op_queue_capacity)
         self._recorder = recorder
         self._times = recorder.device(device_id) if recorder else None
@@ -124,6 +134,36 @@ class EmbeddedDevice:
         self._recorder.call("ascendcl", "aclmdlLoadFromFile")(began)
         return RecordedModel(model, self._recorder)
 
+    def add_kernel(
+        self, op_type: str, function: Callable[..., Any], *, core_kind: CoreKind, cores: int
+    ) -> None:
+        """Take a function as an operator, in models that are loaded from now on, too.
+
+        Raises:
+          FeatureUnsupportedError: the product has no such cores (200006).
+        """
+        if core_kind == "simt" and self._product not in SIMT_FIFO.products:
+            detail = f"{op_type}: {self._product.name} has no SIMT cores"
+            raise FeatureUnsupportedError(AclCode.FEATURE_UNSUPPORTED, "kernel", detail)
+
+        kernel = PythonKernel(
+            op_type=op_type,
+            function=function,
+            output=self._output,
+            core_kind=core_kind,
+            cores=cores,
+            observe=self._observe_kernel if self._times else None,
+        )
+        self._kernels.add(kernel)
+
+    def _observe_kernel(
+        self, op_type: str, name: str, began: int, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        assert self._times is not None
+        took = time.perf_counter_ns() - began
+        given = [array for array in inputs if array is not None]
+        self._times.operator(Name(name, op_type), began, took, arrays=(given, outputs))
+
     @property
     def op_cache(self) -> OpCacheCounts:
         """What is kept of single operators."""
@@ -186,6 +226,7 @@ class EmbeddedDevice:
         for model in self.models:
             model.close()
 
+        self._output.close()
         self._cache.clear()
         self._contexts.unbind(self._context)
         self._context.is_open = False

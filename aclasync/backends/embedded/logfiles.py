@@ -10,6 +10,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, final
 
+from aclasync.files import append_whole, make_folders
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
@@ -70,21 +72,12 @@ class LineFile:
         Raises:
           OSError: they have not been added.
         """
+        chunk = b"".join(lines)
         try:
-            fd = self._open()
+            append_whole(self.path, chunk, self._file_mode)
         except FileNotFoundError:
-            _make_folders(self.path.parent, self._folder_mode)
-            fd = self._open()
-
-        try:
-            _write_all(fd, b"".join(lines))
-        finally:
-            os.close(fd)
-
-    def _open(self) -> int:
-        # A link laid in our way is refused: the folder above may be everybody's.
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-        return os.open(self.path, flags, self._file_mode)
+            make_folders(self.path.parent, self._folder_mode)
+            append_whole(self.path, chunk, self._file_mode)
 
 
 @final
@@ -171,22 +164,3 @@ def _unusable(root: Path) -> str | None:
         return f"{nearest} can't be written"
 
     return None
-
-
-def _write_all(fd: int, lines: bytes) -> None:
-    """Write them all, or leave the file as it was: a torn line would be counted as none."""
-    size_before = os.fstat(fd).st_size
-    rest = memoryview(lines)
-    try:
-        while rest:
-            rest = rest[os.write(fd, rest) :]
-    except OSError:
-        os.ftruncate(fd, size_before)
-        raise
-
-
-def _make_folders(folder: Path, mode: int) -> None:
-    """Make `folder` and what is missing above it, all with `mode` (`os.makedirs` widens those)."""
-    missing = [path for path in (folder, *folder.parents) if not path.exists()]
-    for path in reversed(missing):
-        path.mkdir(mode, exist_ok=True)

@@ -100,7 +100,9 @@ class Operators:
             outputs (100022) or attributes (100023); or it failed (500001).
         """
         arrays = [None if given is None else _array(op_type, given) for given in inputs]
-        kernel = self._kernels.find(domain, op_type, alone=True)
+        # Without a domain, ONNX's own operator comes before one of the same name.
+        alone = bool(self._kernels) and not domain and not opmodel.has_schema(op_type, "")
+        kernel = self._kernels.find(domain, op_type, alone=alone)
         if kernel is not None:
             return tuple(kernel.call(arrays, attributes, name=op_type, outputs=outputs))
 

@@ -1,0 +1,1 @@
+"""What dumps are: their files, and how they are read."""
