@@ -97,7 +97,14 @@ def test_runtime_knows_no_concrete_backend() -> None:
 
 def test_cli_uses_public_names() -> None:
     """It is a user of the library like any other."""
-    allowed = ("aclasync.config", "aclasync.backends.choose", "aclasync.cli", "aclasync.errors")
+    allowed = (
+        "aclasync.dump",
+        "aclasync.profiling",
+        "aclasync.config",
+        "aclasync.backends.choose",
+        "aclasync.cli",
+        "aclasync.errors",
+    )
     for path in rooms_of("cli"):
         for name in imports_of(path):
             if name.startswith("aclasync."):

@@ -10,6 +10,8 @@ from aclasync import __version__
 
 from .check import check
 from .doctor import doctor
+from .kernel_output import kernel
+from .prof import prof
 from .run import run
 
 app: typer.Typer = typer.Typer(
@@ -24,6 +26,11 @@ app: typer.Typer = typer.Typer(
 app.command()(check)
 app.command()(run)
 app.command()(doctor)
+app.add_typer(prof, name="prof")
+
+dump: typer.Typer = typer.Typer(help="Look at what dumps have written.", no_args_is_help=True)
+dump.command()(kernel)
+app.add_typer(dump, name="dump")
 
 
 def _print_version(is_wanted: bool) -> None:

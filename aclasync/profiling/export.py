@@ -5,15 +5,18 @@ from __future__ import annotations
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
 
-from .folder import HOST, open_new
+from attrs import frozen
+
+from .folder import HOST, open_new, require_profile
 from .records import CALLS, OPERATORS, RUNS, Name, Record, read_records
 from .totals import Line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
+    from os import PathLike
 
     from .totals import Tally
 
@@ -100,16 +103,29 @@ def write_memory(path: Path, devices: Sequence[tuple[int, Mapping[Name, Tally]]]
     _write_csv(path, MEMORY_COLUMNS, rows)
 
 
-def write_trace(session: Path, path: Path, *, most: int | None = None) -> int:
-    """Write the trace of a PROF folder; return how many records are left out.
+@final
+@frozen
+class WrittenTrace:
+    """What a trace holds."""
+
+    records: int
+    #: Older ones, for which there was no room.
+    left_out: int
+
+
+def write_trace(
+    session: str | PathLike[str], path: str | PathLike[str], *, most: int | None = None
+) -> WrittenTrace:
+    """Write the trace of a PROF folder.
 
     Of each kind of record in each folder the last `most` are taken, all for None. Times count from
     the first of them, in microseconds.
 
     Raises:
       OSError: something can't be read or written.
-      ValueError: the raw data is damaged.
+      ValueError: it is no PROF folder, or damaged.
     """
+    session, path = require_profile(Path(session)), Path(path)
     left_out = 0
     rows: list[tuple[int, str, Sequence[Record]]] = []
     for process, folder in enumerate(storage_folders(session)):
@@ -131,7 +147,7 @@ def write_trace(session: Path, path: Path, *, most: int | None = None) -> int:
 
         out.write(b"\n]}\n")
 
-    return left_out
+    return WrittenTrace(sum(len(records) for _, _, records in rows), left_out)
 
 
 def storage_folders(session: Path) -> list[Path]:

@@ -67,6 +67,22 @@ def make_session_folder(output: str | None, work_path: str | None) -> Place:
     raise BackendError(AclCode.INVALID_PARAM, "aclInit", detail)
 
 
+def require_profile(path: Path) -> Path:
+    """Return `path`, if a profiling session made it.
+
+    Raises:
+      OSError: there is no such folder.
+      ValueError: it is another folder.
+    """
+    names = sorted(inner.name for inner in path.iterdir())
+    if HOST not in names:
+        inside = [name for name in names if name.startswith("PROF_")]
+        hint = f"; it holds {', '.join(inside[:5])}" if inside else ""
+        raise ValueError(f"{path} is no PROF folder: there is no folder {HOST} in it{hint}")
+
+    return path
+
+
 def device_folder(device_id: int) -> str:
     """Return the name of a device's folder inside the session's."""
     return f"device_{device_id}"

@@ -141,11 +141,11 @@ class Recorder:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _write_trace(self) -> None:
-        left_out = write_trace(self.folder, self.folder / TRACE, most=TRACE_RECORDS)
-        if left_out:
+        written = write_trace(self.folder, self.folder / TRACE, most=TRACE_RECORDS)
+        if written.left_out:
             _logger.warning(
                 "profiling: %s leaves out %d older records; aclasync prof trace writes them all",
-                *(self.folder / TRACE, left_out),
+                *(self.folder / TRACE, written.left_out),
             )
 
     def _moment(self) -> dict[str, int]:
