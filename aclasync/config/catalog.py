@@ -192,6 +192,7 @@ ENGLISH: Mapping[str, Words] = {
         "{variable}={value}: reading stops at the first bad entry; {used}",
         "write ascending numbers with single commas",
     ),
+    "W043": Words("{keys} in {variable} can't be used", "write keys of the profiler section"),
     "W042": Words(
         "nothing follows the address, so the whole is taken for a local folder", "write ip:folder"
     ),

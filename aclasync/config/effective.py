@@ -35,8 +35,7 @@ from .features import (
 )
 from .findings import json_path
 from .keys import KeySpec
-from .profiler_keys import PROFILER_KEYS
-from .profiler_rules import is_on
+from .profiler_rules import is_on, sample_config, usable
 from .settings import (
     BlackList,
     DumpSettings,
@@ -128,15 +127,22 @@ def _exception_path(dump: dict[str, Any], environment: Environment) -> Sourced[s
 def _profiler_settings(
     found: dict[str, Any], environment: Environment, product: Product
 ) -> Sourced[ProfilerSettings | None]:
-    if environment.profiler_variable or product not in PROFILER.products or not is_on(found):
+    if product not in PROFILER.products:
         return Sourced(None)
 
-    values = {
-        spec.name: found[spec.name]
-        for spec in PROFILER_KEYS
-        if spec.name in found and spec.fits(found[spec.name])
-    }
-    return Sourced(ProfilerSettings(values=values), Origin.FILE, json_path(PROFILER.path))
+    if variable := environment.profiler_variable:
+        said = sample_config(environment)
+        if said is None or not is_on(said):
+            return Sourced(None)
+
+        settings = ProfilerSettings(values=usable(said, product))
+        return Sourced(settings, Origin.ENVIRONMENT, variable)
+
+    if not is_on(found):
+        return Sourced(None)
+
+    settings = ProfilerSettings(values=usable(found, product))
+    return Sourced(settings, Origin.FILE, json_path(PROFILER.path))
 
 
 def _dump_settings(dump: dict[str, Any], product: Product) -> Sourced[DumpSettings | None]:

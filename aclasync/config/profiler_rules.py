@@ -15,6 +15,7 @@ from aclasync.product import Product
 from .check import MISSING, Drafts, kind_of, listed, shown
 from .environment import Environment
 from .features import PROFILER
+from .findings import Draft
 from .keys import KeySpec, Kind
 from .profiler_keys import (
     AIC_METRICS,
@@ -28,7 +29,9 @@ from .profiler_keys import (
     SWITCH,
     SYS_MEM_SERVICEFLOW,
 )
+from .text import parse
 
+_SAMPLE_CONFIG = "PROFILER_SAMPLECONFIG"
 _BY_NAME = {key.name: key for key in PROFILER_KEYS}
 _NAMES = tuple(_BY_NAME)
 
@@ -75,6 +78,49 @@ def check_profiler(
 
     if HCCL.name in found:
         drafts.warn("W031", HCCL.path)
+
+
+def check_sample_config(environment: Environment, product: Product, drafts: Drafts) -> None:
+    """Say what of PROFILER_SAMPLECONFIG is not understood; the msprof tool writes more into it."""
+    variable, text = _SAMPLE_CONFIG, environment.profiler_sample_config
+    if text is None:
+        return
+
+    found = sample_config(environment)
+    if found is None:
+        args = {"used": "nothing is profiled", "better": "write the profiler section as JSON"}
+        draft = Draft("W040", (), {"variable": variable, "value": shown(text), **args}, None)
+        drafts.append(draft._replace(variable=variable))
+        return
+
+    used = usable(found, product)
+    if unused := [key for key in found if key not in used]:
+        args = {"variable": variable, "keys": listed(unused)}
+        drafts.append(Draft("W043", (), args, variable=variable))
+
+
+def sample_config(environment: Environment) -> dict[str, Any] | None:
+    """Return the section that stands in PROFILER_SAMPLECONFIG; None if none does.
+
+    Whoever sets the variable wants to profile, and need not say so again.
+    """
+    text = environment.profiler_sample_config or ""
+    value = parse(text.encode("utf-8", "surrogateescape")).value
+    return {SWITCH.name: "on"} | value if isinstance(value, dict) else None
+
+
+def usable(found: dict[str, Any], product: Product) -> dict[str, Any]:
+    """Return the part of a section that the rules accept."""
+    used = {}
+    for name, value in found.items():
+        drafts = Drafts()
+        spec = _BY_NAME.get(name)
+        if spec is not None:
+            _ProfilerRules(found, product, drafts).check(spec, value)
+            if spec.fits(value) and not any(draft.step for draft in drafts):
+                used[name] = value
+
+    return used
 
 
 @final

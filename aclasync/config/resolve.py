@@ -26,7 +26,7 @@ from .features import DUMP_PATH, ERR_MSG_MODE, FEATURES
 from .findings import Draft, Finding, Location, Severity, severity_of, worded
 from .keys import DUMP_ONLY
 from .located import Located, locate
-from .profiler_rules import check_profiler, is_on
+from .profiler_rules import check_profiler, check_sample_config, is_on
 from .schema import AclConfig
 from .settings import Effective, Origin
 from .source import ConfigText, ReadFault, text_of
@@ -276,6 +276,7 @@ def resolve_config(
         check = _check_tree(value, parsed, product, environment, drafts)
 
     drafts += environment_drafts
+    check_sample_config(environment, product, drafts)
     if product.rules.flattens_init_failure:
         drafts[:] = map(_flattened, drafts)
 

@@ -164,6 +164,7 @@ EXAMPLES: dict[str, Resolution] = {
     "W034": dump(dump_scene="watcher"),
     "W040": resolved({}, env={"ACLASYNC_DEVICES": "x"}),
     "W041": resolved({}, env={"ASCEND_RT_VISIBLE_DEVICES": "1,0"}),
+    "W043": resolved({}, env={"PROFILER_SAMPLECONFIG": '{"l2": 1}'}),
     "W042": dump(dump_path="1.2.3.4:"),
     "I001": resolved({}),
     "I002": stack(aicore_stack_size=65536),

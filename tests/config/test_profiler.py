@@ -150,7 +150,7 @@ def test_products_differ(product: Product, keys: dict[str, object], code: int) -
 
 def test_environment_takes_the_place_of_the_section() -> None:
     """The msprof tool sets one variable, dynamic profiling the other; then nothing is checked."""
-    for env in ({"PROFILER_SAMPLECONFIG": "x"}, {"PROFILING_MODE": "dynamic"}):
+    for env in ({"PROFILER_SAMPLECONFIG": "{}"}, {"PROFILING_MODE": "dynamic"}):
         assert errors({"profiler": {"wrong": 1}}, env=env) == []
         assert [path for _, path in warnings({"profiler": {"wrong": 1}}, env=env)] == ["$.profiler"]
 
@@ -163,3 +163,42 @@ def test_settings_are_there_only_while_on() -> None:
     settings = resolved({"profiler": {"switch": "on", "l2": "on"}}).effective.profiler.value
     assert settings is not None
     assert settings.values == {"switch": "on", "l2": "on"}
+
+
+def sample(text: str, product: Product = Product.ATLAS_A2) -> dict[str, object] | None:
+    env = {"PROFILER_SAMPLECONFIG": text}
+    settings = resolved(b"", env=env, product=product).effective.profiler.value
+    return None if settings is None else dict(settings.values)
+
+
+def test_sample_config_switches_profiling_on() -> None:
+    """Without a configuration, too; unless it says off, or the product can't."""
+    assert sample("{}") == {"switch": "on"}
+    assert sample('{"l2": "on"}') == {"switch": "on", "l2": "on"}
+    assert sample('{"switch": "off"}') is None
+    assert sample("{}", Product.IPV350) is None
+
+
+def test_sample_config_is_used_as_far_as_it_is_understood() -> None:
+    """What can't be used is named, and refuses nothing: the msprof tool writes keys of its own."""
+    text = '{"result_dir": "/x", "l2": "maybe", "task_time": "l0", "storage_limit": "1MB"}'
+    assert sample(text) == {"switch": "on", "task_time": "l0"}
+    env = {"PROFILER_SAMPLECONFIG": text}
+    (said,) = [f for f in resolved({}, env=env).findings if f.code == "W043"]
+    assert "result_dir, l2, storage_limit" in said.message
+    assert errors({}, env=env) == []
+
+
+@pytest.mark.parametrize("text", ["x", "[]", "[" * 100_000, '"{}"'])
+def test_sample_config_that_is_no_section_is_told(text: str) -> None:
+    """And nothing is profiled."""
+    assert sample(text) is None
+    found = warnings({}, env={"PROFILER_SAMPLECONFIG": text})
+    assert found == [("W040", "PROFILER_SAMPLECONFIG")]
+
+
+def test_value_that_the_rules_refuse_is_not_in_force() -> None:
+    """It is at its default, as every faulty one."""
+    settings = resolved({"profiler": {"switch": "on", "l2": "x"}}).effective.profiler.value
+    assert settings is not None
+    assert settings.values == {"switch": "on"}
