@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, final
 from attrs import frozen
 
 from .folder import HOST, open_new, require_profile
-from .records import CALLS, OPERATORS, RUNS, Name, Record, read_records
+from .records import CALLS, MARKS, OPERATORS, RUNS, Name, Record, read_records
 from .totals import Line
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def write_trace(
     left_out = 0
     rows: list[tuple[int, str, Sequence[Record]]] = []
     for process, folder in enumerate(storage_folders(session)):
-        for file in (CALLS, RUNS, OPERATORS):
+        for file in _ROWS:
             records = list(read_records(folder, file))
             kept = records if most is None else records[-most:]
             left_out += len(records) - len(kept)
@@ -159,7 +159,7 @@ def storage_folders(session: Path) -> list[Path]:
 
 
 #: What a row of the trace is called, and where it stands among a process's rows.
-_ROWS = {CALLS: "calls", RUNS: "models", OPERATORS: "operators"}
+_ROWS = {CALLS: "calls", RUNS: "models", OPERATORS: "operators", MARKS: "marks"}
 
 
 def _events(
@@ -183,16 +183,21 @@ def _events(
 
             what = record.name
             more = {"type": what.kind, "model": what.model} if file == OPERATORS else {}
-            yield {
-                "name": what.name,
-                "cat": what.kind or _ROWS[file],
-                "ph": "X",
-                "ts": (record.begin_ns - start_ns) / 1000,
-                "dur": record.duration_ns / 1000,
-                "pid": process,
-                "tid": row,
-                "args": more,
-            }
+            # Moments of a thread are instants; the rest has a duration.
+            phase = {"ph": "i", "s": "t"} if file == MARKS else {"ph": "X"}
+            length = {} if file == MARKS else {"dur": record.duration_ns / 1000}
+            yield (
+                phase
+                | length
+                | {
+                    "name": what.name,
+                    "cat": what.kind or _ROWS[file],
+                    "ts": (record.begin_ns - start_ns) / 1000,
+                    "pid": process,
+                    "tid": row,
+                    "args": more,
+                }
+            )
 
 
 def _said(what: str, process: int, row: int, **args: object) -> dict[str, Any]:

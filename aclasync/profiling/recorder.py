@@ -10,6 +10,8 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, final
 
+from attrs import asdict
+
 from aclasync.errors import AclError
 
 from .export import write_memory, write_summary, write_trace
@@ -23,7 +25,7 @@ from .folder import (
     write_json,
 )
 from .options import Options
-from .records import CALLS, OPERATORS, RUNS, Name, Names, Track
+from .records import CALLS, MARKS, OPERATORS, RUNS, Name, Names, Track
 from .storage import Storage
 from .totals import Tally, Totals, with_shares
 
@@ -68,7 +70,7 @@ class Recorder:
         self._names = Names(storage)
         self._calls = Track(storage, CALLS)
         self._write("info.json", {"pid": os.getpid(), "product": product, "host": platform.node()})
-        self._write("sample.json", {"switch": "on", "output": str(self.folder)})
+        self._write("sample.json", asdict(options, value_serializer=_plain))
         self._write(f"{HOST}/start_info", self._moment())
 
     def device(self, device_id: int) -> DeviceRecorder:
@@ -177,6 +179,7 @@ class DeviceRecorder:
         self._names = Names(self.storage)
         self._runs = Track(self.storage, RUNS)
         self._operators = Track(self.storage, OPERATORS)
+        self._marks = Track(self.storage, MARKS)
         self._open: list[Callable[[], None]] = []
 
     def run(self, model: int, began_ns: int, duration_ns: int) -> None:
@@ -203,6 +206,11 @@ class DeviceRecorder:
             inputs, outputs = map(_shapes, arrays) if self.options.has_shapes else ("", "")
             self.totals.add(name, duration_ns, inputs, outputs)
             self.note(name, began_ns + self.epoch_ns, duration_ns, threading.get_native_id())
+
+    def mark(self, text: str) -> None:
+        """Record a moment of the program's own."""
+        now = time.perf_counter_ns() + self.epoch_ns
+        self._marks.add(self.number_of(Name(text, "mark")), threading.get_native_id(), now, 0)
 
     def wants(self, op_type: str) -> bool:
         """Whether operators of that type are recorded."""
@@ -231,14 +239,19 @@ class DeviceRecorder:
         for finish in tuple(self._open):
             finish()
 
-        self._runs.flush()
-        self._operators.flush()
+        for track in (self._runs, self._operators, self._marks):
+            track.flush()
+
         self.storage.finish()
 
 
 def _shapes(arrays: Sequence[Any]) -> str:
     """Return types and shapes as a cell of a table: `float32[32,64];float32[64]`."""
     return ";".join(f"{array.dtype}[{','.join(map(str, array.shape))}]" for array in arrays)
+
+
+def _plain(_instance: object, _attribute: object, value: Any) -> Any:
+    return sorted(value) if isinstance(value, frozenset) else value
 
 
 def _ignore(_began_ns: int) -> None:

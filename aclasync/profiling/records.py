@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from .storage import Storage
 
-#: The files of raw data: calls on the host; runs of models, and operators, on a device.
-CALLS, RUNS, OPERATORS = "api", "model", "task"
+#: The files of raw data: calls on the host; runs, operators and marks on a device.
+CALLS, RUNS, OPERATORS, MARKS = "api", "model", "task", "msproftx"
 
 # As many as fit into 64 KiB are written at once.
 _FULL = 2048

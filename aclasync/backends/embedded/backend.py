@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import threading
+import time
 from datetime import datetime
 from typing import TYPE_CHECKING, final
 
@@ -197,6 +198,7 @@ class EmbeddedBackend:
           DeviceError: the product can't have the limits that were set (107000).
         """
         self._check_device(device_id, "aclrtSetDevice")
+        began = time.perf_counter_ns()
         limits = self._settings.limits
         check_limits(limits, self._product, device_id)
         device = EmbeddedDevice(
@@ -213,6 +215,9 @@ class EmbeddedBackend:
             self._handles.append(device)
 
         device.bind_thread()
+        if self._recorder is not None:
+            self._recorder.call("runtime_api", "rtSetDevice")(began)
+
         return device
 
     def close(self) -> None:
@@ -225,6 +230,9 @@ class EmbeddedBackend:
             device.close()
 
         self._logs.end_drain()
+        if self._recorder is not None:  # never finalized; what was recorded is worth keeping
+            self._recorder.stop()
+            self._recorder = None
 
     def _plan_output(self, settings: Settings) -> None:
         now = datetime.now().astimezone()

@@ -153,6 +153,7 @@ class EmbeddedDevice:
             core_kind=core_kind,
             cores=cores,
             observe=self._observe_kernel if self._times else None,
+            mark=self._times.mark if self._times and self._times.options.has_marks else None,
         )
         self._kernels.add(kernel)
 
@@ -207,7 +208,7 @@ class EmbeddedDevice:
         import_engine("aclopExecuteV2")
         from . import operators  # noqa: PLC0415 (imports numpy and onnx)
 
-        return operators.Operators(self._cache, self._kernels, self._times)
+        return operators.Operators(self._cache, self._kernels, self._recorder, self._times)
 
     def require(self, function: str) -> None:
         """Refuse, as `function`, to go on unless this device is current on the calling thread.
@@ -223,6 +224,7 @@ class EmbeddedDevice:
         if not self.is_open:
             return
 
+        began = time.perf_counter_ns()
         for model in self.models:
             model.close()
 
@@ -231,3 +233,5 @@ class EmbeddedDevice:
         self._contexts.unbind(self._context)
         self._context.is_open = False
         self._closed(self)
+        if self._recorder is not None:
+            self._recorder.call("runtime_api", "rtDeviceReset")(began)

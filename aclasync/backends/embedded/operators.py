@@ -23,7 +23,7 @@ from .ort import open_session
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from aclasync.profiling.recorder import DeviceRecorder
+    from aclasync.profiling.recorder import DeviceRecorder, Recorder
 
     from .kernels import Kernels
     from .opcache import OpCache
@@ -34,6 +34,7 @@ _EXECUTE = "aclopExecuteV2"
 _LOAD = "aclopLoad"
 
 # What the engine takes from numpy; other packages teach numpy more names, but not the engine.
+_NOT_IMPLEMENTED = "NOT_IMPLEMENTED"
 _KINDS = "biuf"
 _MOST_BYTES = 8
 
@@ -53,11 +54,17 @@ class Operators:
     """Runs single operators."""
 
     def __init__(
-        self, cache: OpCache[Signature, CompiledOp], kernels: Kernels, times: DeviceRecorder | None
+        self,
+        cache: OpCache[Signature, CompiledOp],
+        kernels: Kernels,
+        recorder: Recorder | None,
+        times: DeviceRecorder | None,
     ) -> None:
         self._cache = cache
         self._kernels = kernels
         self._times = times
+        self._record_call = recorder and recorder.call("ascendcl", _EXECUTE)
+        self._record_compile = recorder and recorder.call("ge_api", _COMPILE)
 
     def load(self, path: Path) -> None:
         """Load a model of one operator, which is kept for good.
@@ -99,6 +106,25 @@ class Operators:
           DeviceError: there is no such operator (100024); it takes no such inputs (100021),
             outputs (100022) or attributes (100023); or it failed (500001).
         """
+        called = time.perf_counter_ns()
+        try:
+            return self._execute(
+                op_type, inputs, attributes, domain=domain, outputs=outputs, is_dynamic=is_dynamic
+            )
+        finally:
+            if self._record_call is not None:
+                self._record_call(called)
+
+    def _execute(
+        self,
+        op_type: str,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        *,
+        domain: str,
+        outputs: int | None,
+        is_dynamic: bool,
+    ) -> tuple[Any, ...]:
         arrays = [None if given is None else _array(op_type, given) for given in inputs]
         # Without a domain, ONNX's own operator comes before one of the same name.
         alone = bool(self._kernels) and not domain and not opmodel.has_schema(op_type, "")
@@ -135,12 +161,34 @@ class Operators:
         is_dynamic = wanted.is_dynamic
         compiled = self._cache.get(wanted, is_dynamic=is_dynamic, covers=exact.is_covered_by)
         if compiled is None:
-            content = opmodel.build(wanted, attributes)
-            session = _open(content, f"the operator {exact.op_type}", _COMPILE)
+            began = time.perf_counter_ns()
+            session = _compile(wanted, attributes)
             compiled = CompiledOp(session, tuple(a.name for a in session.get_inputs()))
             self._cache.put(wanted, compiled, is_dynamic=is_dynamic)
+            if self._record_compile is not None:
+                self._record_compile(began)
 
         return compiled
+
+
+def _compile(signature: Signature, attributes: Mapping[str, Any]) -> Session:
+    """Compile an operator in the newest version that the engine can run with these types.
+
+    Raises:
+      DeviceError: there is none.
+    """
+    newest: AclError | None = None
+    for opset in opmodel.versions_of(signature.op_type, signature.domain):
+        content = opmodel.build(signature, attributes, opset)
+        try:
+            return _open(content, f"the operator {signature.op_type}", _COMPILE)
+        except AclError as exc:
+            newest = newest or exc
+            if _NOT_IMPLEMENTED not in exc.detail:
+                break
+
+    assert newest is not None
+    raise newest
 
 
 def _open(content: bytes, name: str, function: str) -> Session:
@@ -150,7 +198,9 @@ def _open(content: bytes, name: str, function: str) -> Session:
         if exc.code is not AclCode.PARSE_MODEL:
             raise
 
-        raise DeviceError(AclCode.OP_LOAD_FAILED, function, exc.detail) from exc
+        why = exc.__cause__ or exc.detail
+        detail = f"{name} can't be compiled: {why}"
+        raise DeviceError(AclCode.OP_LOAD_FAILED, function, detail) from exc
 
 
 def _array(op_type: str, given: Any) -> np.ndarray[Any, Any]:

@@ -64,7 +64,7 @@ def outputs_of(op_type: str, domain: str, attributes: Mapping[str, Any]) -> int:
     Raises:
       DeviceError: there is no such operator (100024).
     """
-    schema = _schema(op_type, domain)
+    schema = _schema(op_type, domain, newest_opset() if not domain else _domain_version(domain))
     if schema is None:
         return 1
 
@@ -75,14 +75,32 @@ def outputs_of(op_type: str, domain: str, attributes: Mapping[str, Any]) -> int:
     return max(1, schema.min_output)
 
 
-def build(signature: Signature, attributes: Mapping[str, Any]) -> bytes:
-    """Return a serialised model of one operator.
+def versions_of(op_type: str, domain: str) -> list[int]:
+    """Return the versions of a domain with another definition of the operator, the newest first.
+
+    Raises:
+      DeviceError: there is no such operator (100024).
+    """
+    version = newest_opset() if not domain else _domain_version(domain)
+    versions = []
+    schema = _schema(op_type, domain, version)
+    while schema is not None:
+        versions.append(version)
+        version = schema.since_version - 1
+        known = onnx.defs.has(op_type, version, domain) if version else False
+        schema = _schema(op_type, domain, version) if known else None
+
+    return versions or [version]
+
+
+def build(signature: Signature, attributes: Mapping[str, Any], version: int) -> bytes:
+    """Return a serialised model of one operator, in a version of its domain.
 
     Raises:
       DeviceError: there is no such operator (100024), or it takes no such inputs (100021),
         outputs (100022) or attributes (100023).
     """
-    schema = _schema(signature.op_type, signature.domain)
+    schema = _schema(signature.op_type, signature.domain, version)
     if schema is None:
         protos = [free_attribute(signature.op_type, n, v) for n, v in attributes.items()]
     else:
@@ -108,14 +126,14 @@ def build(signature: Signature, attributes: Mapping[str, Any]) -> bytes:
     graph = helper.make_graph(
         [node], signature.op_type, inputs, [onnx.ValueInfoProto(name=name) for name in outputs]
     )
-    content: bytes = _model(graph, signature.domain, newest_opset()).SerializeToString()
+    content: bytes = _model(graph, signature.domain, version).SerializeToString()
     return content
 
 
-def _model(graph: onnx.GraphProto, domain: str, opset: int) -> ModelProto:
-    imports = [helper.make_opsetid("", opset)]
+def _model(graph: onnx.GraphProto, domain: str, version: int) -> ModelProto:
+    imports = [helper.make_opsetid(domain, version)]
     if domain:
-        imports.append(helper.make_opsetid(domain, _domain_version(domain)))
+        imports.append(helper.make_opsetid("", newest_opset()))
 
     return helper.make_model(graph, opset_imports=imports, ir_version=10)
 
@@ -127,7 +145,7 @@ def _domain_version(domain: str) -> int:
 
 
 @functools.cache
-def _schema(op_type: str, domain: str) -> OpSchema | None:
+def _schema(op_type: str, domain: str, version: int) -> OpSchema | None:
     """Return what ONNX says of an operator; None if the domain is none of its own.
 
     Raises:
@@ -137,7 +155,6 @@ def _schema(op_type: str, domain: str) -> OpSchema | None:
     if not names:
         return None
 
-    version = newest_opset() if not domain else _domain_version(domain)
     try:
         schema = onnx.defs.get_schema(op_type, version, domain)
     except onnx.defs.SchemaError:

@@ -270,11 +270,11 @@ def _reads(node: NodeProto) -> set[str]:
     names = set(node.input)
     for attribute in node.attribute:
         for graph in (attribute.g, *attribute.graphs) if _is_graph(attribute) else ():
-            for inner in graph.node:
-                names |= _reads(inner)
-
-            # A graph may give back what it never touched; its own names are shadowed nowhere.
-            names |= {value.name for value in graph.output}
+            # What it gives back need not be made inside.
+            read = {value.name for value in graph.output}.union(*map(_reads, graph.node))
+            made = {name for inner in graph.node for name in inner.output}
+            own = (*graph.input, *graph.initializer)
+            names |= read - made - {value.name for value in own}
 
     return names
 
