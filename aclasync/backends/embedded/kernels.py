@@ -30,7 +30,9 @@ _TRAPS = {
 }
 
 # C's length modifiers, of which Python knows not all and needs none.
-_LENGTHS = re.compile(r"(%[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?)(?:hh|h|ll|l|j|z|t|L)(?=[a-zA-Z])")
+_LENGTHS = re.compile(
+    r"%%|(%[-+ #0]*(?:\*|\d+)?(?:\.(?:\*|\d+))?)(?:hh|h|ll|l|j|z|t|L)(?=[a-zA-Z])"
+)
 _MOST_DESC = 2**32 - 1
 
 
@@ -246,7 +248,7 @@ def format_c(text: str, args: tuple[object, ...]) -> str:
       ValueError: a conversion is unknown.
       TypeError: there are more or less of them than `args`, or of other types.
     """
-    return _LENGTHS.sub(r"\1", text) % tuple(args)
+    return _LENGTHS.sub(lambda match: match[1] or match[0], text) % tuple(args)
 
 
 def _check_desc(desc: int) -> None:
