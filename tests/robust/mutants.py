@@ -50,8 +50,6 @@ MUTANTS = (
            "if epoch != self._up_epoch or ref_count < 2:", "if epoch != self._up_epoch:"),
     Mutant("a stale session takes a newer one's reference", "runtime/gate.py",
            "if epoch != self._up_epoch or ref_count < 2:", "if ref_count < 2:"),
-    Mutant("a waiter of a closed loop is decided for", "runtime/gate.py",
-           "if waiter.has_gone or waiter.wakeup.home.is_closed():", "if waiter.has_gone:"),
     Mutant("a cancelled waiter is decided for", "runtime/gate.py",
            "if waiter.has_gone or waiter.wakeup.home.is_closed():",
            "if waiter.wakeup.home.is_closed():"),

@@ -105,6 +105,21 @@ async def test_join_refused_during_a_late_callback_gives_its_reference_back() ->
         assert runtime.statistics().ref_count == 0
 
 
+async def test_session_of_an_earlier_opening_takes_no_reference_of_the_next(
+    runtime: Runtime,
+) -> None:
+    """Somebody's finalize had taken its own, which it is told; the new holders keep theirs."""
+    stale = await acl_session({})
+    await runtime.finalize()
+    await runtime.init({})
+    await runtime.init({})
+    with pytest.raises(RepeatFinalizeError, match="while this session was open"):
+        await stale.aclose()
+
+    assert runtime.statistics().ref_count == 2
+    await runtime.finalize()
+
+
 async def test_session_can_be_awaited_and_closed(runtime: Runtime) -> None:
     """At a prompt there is no block to stand in."""
     session = await acl_session({})
