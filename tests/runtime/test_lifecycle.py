@@ -721,4 +721,5 @@ def test_loop_is_never_blocked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     with fresh_runtime(log_latency=0.01), blockbuster_ctx("aclasync") as watch:
         # The kernel keeps it in memory; a path means what it does at the call.
         watch.functions["os.getcwd"].can_block_in("reading.py", "located")
+        watch.functions["os.getcwd"].can_block_in("kerneloutput.py", "plan_output")
         anyio.run(main)
