@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, final
 
 from aclasync.codes import AclCode
 
+from .catalog import Phrase
 from .findings import Draft, Path
 from .steps import ConfigStep
 
@@ -74,7 +75,7 @@ class _Reader:
         try:
             made = float(value)
         except OverflowError:
-            self.refuse("E151", path, text="an integer beyond what a double holds")
+            self.refuse("E151", path, text=Phrase("an integer beyond what a double holds"))
             return None
 
         if not math.isfinite(made):

@@ -1,13 +1,15 @@
 """The words of every finding: a message and a hint by code. Templates take the draft's arguments.
 
 A code never changes its meaning; a new meaning gets a new code. Another language is another table
-with the same codes.
+with the same codes: `catalog_zh`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
+
+from attrs import field, frozen
 
 
 @final
@@ -16,6 +18,19 @@ class Words(NamedTuple):
 
     message: str
     hint: str = ""
+
+
+@final
+@frozen
+class Phrase:
+    """A piece of a message that is a few words itself, to be said in the message's language."""
+
+    #: In English, by which other languages find theirs.
+    template: str
+    args: Mapping[str, Any] = field(factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return self.template.format(**self.args)
 
 
 ENGLISH: Mapping[str, Words] = {

@@ -11,6 +11,7 @@ from typing import Any
 
 from aclasync.product import Product
 
+from .catalog import Phrase
 from .check import MISSING, Drafts, kind_of, listed, shown
 from .dump_path import FolderCheck, judge_dump_path
 from .environment import Environment
@@ -167,7 +168,7 @@ class _DumpRules:
         if scene is not None:
             for name, conflicts in (("dump_debug", is_debug), ("dump_op_switch", is_single_op)):
                 if conflicts:
-                    self.refuse_with_scene(name, "on", scene, "remove one of them")
+                    self.refuse_with_scene(name, "on", scene, Phrase("remove one of them"))
 
         if scene in EXCEPTION_SCENES:
             self.check_exception_scene(scene)
@@ -175,7 +176,9 @@ class _DumpRules:
 
         mode = self.good.get(DUMP_MODE.name, "output")
         if scene == "watcher" and DUMP_MODE.name not in self.bad and mode != "output":
-            self.refuse_with_scene(DUMP_MODE.name, mode, scene, "the watcher dumps outputs only")
+            self.refuse_with_scene(
+                DUMP_MODE.name, mode, scene, Phrase("the watcher dumps outputs only")
+            )
 
         folder = self.check_path()
         if is_debug:
@@ -197,7 +200,7 @@ class _DumpRules:
         self.warn_of_variables()
         return folder
 
-    def refuse_with_scene(self, name: str, value: str, scene: str, better: str) -> None:
+    def refuse_with_scene(self, name: str, value: str, scene: str, better: Phrase) -> None:
         self.error("E210", name, value=value, scene=scene, better=better)
 
     def check_exception_scene(self, scene: str) -> None:

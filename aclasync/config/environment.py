@@ -9,6 +9,7 @@ from typing import final
 
 from attrs import field, frozen
 
+from .catalog import Phrase
 from .check import shown
 from .features import EXCEPTION_SCENES
 from .findings import Draft
@@ -130,8 +131,10 @@ class _Reader:
             return number
 
         if text:
-            used = f"{default} is used" if default else "the default is used"
-            self.refuse("W040", name, used, f"write a whole number from {low} to {high}")
+            used = Phrase("{used} is used", {"used": default or Phrase("the default")})
+            bounds = {"low": low, "high": high}
+            better = Phrase("write a whole number from {low} to {high}", bounds)
+            self.refuse("W040", name, used, better)
 
         return default
 
@@ -139,7 +142,8 @@ class _Reader:
         """Return the variable's value; a draft says what is none of `allowed`."""
         text = self.text(name)
         if text is not None and text not in allowed:
-            self.refuse("W040", name, otherwise, f"write one of {', '.join(allowed)}")
+            better = Phrase("write one of {allowed}", {"allowed": ", ".join(allowed)})
+            self.refuse("W040", name, Phrase(otherwise), better)
 
         return text
 
@@ -154,12 +158,12 @@ class _Reader:
         ascending = 1 + sum(1 for _ in takewhile(lambda pair: pair[0] < pair[1], pairwise(numbers)))
         kept = numbers[:ascending]
         if len(kept) < len(pieces):
-            used = ",".join(map(str, kept)) or "no device"
-            self.refuse("W041", name, f"a driver would use {used}", "")
+            used = ",".join(map(str, kept)) or Phrase("no device")
+            self.refuse("W041", name, Phrase("a driver would use {used}", {"used": used}))
 
         return tuple(numbers)
 
-    def refuse(self, code: str, name: str, used: str, better: str) -> None:
+    def refuse(self, code: str, name: str, used: Phrase, better: Phrase | None = None) -> None:
         args = {"variable": name, "value": shown(self.env[name]), "used": used, "better": better}
         self.drafts.append(Draft(code, (), args, variable=name))
 

@@ -13,7 +13,8 @@ from attrs import frozen
 
 from aclasync.codes import AclCode
 
-from .catalog import ENGLISH
+from .catalog import ENGLISH, Phrase, Words
+from .language import Language
 from .spelling import nearest
 from .steps import ConfigStep
 
@@ -99,6 +100,9 @@ def json_path(path: Path) -> str:
     return "".join(parts)
 
 
+# Arguments that are English words where they are no value of the user's, which are in quotes.
+_SLOTS_OF_WORDS = frozenset({"expected", "got", "kind", "detail", "better"})
+
 _SEVERITIES = {"E": Severity.ERROR, "W": Severity.WARNING, "I": Severity.INFO}
 
 
@@ -107,11 +111,15 @@ def severity_of(code: str) -> Severity:
     return _SEVERITIES[code[0]]
 
 
-def worded(draft: Draft, where: Location) -> Finding:
+def worded(draft: Draft, where: Location, language: Language = Language.ENGLISH) -> Finding:
     """Put the words to a draft."""
-    words, args = ENGLISH[draft.code], draft.args
+    args = draft.args
     if "known" in args:
         args = {**args, "better": nearest(args["key"], args["known"])}
+
+    words = ENGLISH[draft.code]
+    if language is not Language.ENGLISH:
+        words, args = _translated(draft.code, args)
 
     return Finding(
         severity_of(draft.code),
@@ -122,6 +130,22 @@ def worded(draft: Draft, where: Location) -> Finding:
         _printable(words.hint.format(**args)),
         draft.acl_code,
     )
+
+
+def _translated(code: str, args: dict[str, Any]) -> tuple[Words, dict[str, Any]]:
+    from .catalog_zh import CHINESE, PHRASES  # noqa: PLC0415  # most processes never speak it
+
+    def said(value: Any) -> Any:
+        if not isinstance(value, Phrase):
+            return value
+
+        return PHRASES[value.template].format(**{k: said(v) for k, v in value.args.items()})
+
+    def said_in(slot: str, value: Any) -> Any:
+        is_words = slot in _SLOTS_OF_WORDS and isinstance(value, str)
+        return PHRASES.get(value, value) if is_words else said(value)
+
+    return CHINESE[code], {slot: said_in(slot, value) for slot, value in args.items()}
 
 
 def _printable(text: str) -> str:

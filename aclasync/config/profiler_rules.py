@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, final
 
 from aclasync.product import Product
 
+from .catalog import Phrase
 from .check import MISSING, Drafts, kind_of, listed, shown
 from .environment import Environment
 from .features import PROFILER
@@ -181,10 +182,12 @@ class _ProfilerRules(NamedTuple):
         elif (length := len(text.encode("utf-8", "surrogatepass"))) > (spec.high or length):
             drafts.refuse(spec, "E408", length=length, high=spec.high)
         elif spec.allowed and not self.is_allowed(spec, text):
-            allowed = listed(spec.allowed_on(self.product))
-            more = " or Custom: with event numbers" if spec is AIC_METRICS else ""
-            is_list = " with commas between them" if spec.is_list else ""
-            drafts.refuse(spec, "E403", value=shown(text), allowed=f"{allowed}{more}{is_list}")
+            args = {"allowed": listed(spec.allowed_on(self.product))}
+            template = "{allowed} with commas between them" if spec.is_list else "{allowed}"
+            if spec is AIC_METRICS:
+                template = "{allowed} or Custom: with event numbers"
+
+            drafts.refuse(spec, "E403", value=shown(text), allowed=Phrase(template, args))
 
     def is_allowed(self, spec: KeySpec, text: str) -> bool:
         pieces = text.split(",") if spec.is_list else [text]

@@ -17,6 +17,7 @@ from aclasync.codes import AclCode
 from aclasync.errors import ConfigError
 from aclasync.product import Product, check_product
 
+from .catalog import Phrase
 from .check import Drafts, kind_of, shown
 from .dump_path import FolderCheck, FolderState
 from .dump_rules import check_dump
@@ -25,6 +26,7 @@ from .environment import FIELD_OF, Environment, parse_environment
 from .features import DUMP_PATH, ERR_MSG_MODE, FEATURES
 from .findings import Draft, Finding, Location, Severity, severity_of, worded
 from .keys import DUMP_ONLY
+from .language import Language
 from .located import Located, locate
 from .profiler_rules import check_profiler, check_sample_config, is_on
 from .schema import AclConfig
@@ -66,6 +68,7 @@ class Resolution:
     _drafts: tuple[Draft, ...] = field(default=(), repr=False)
     #: What the recovering reader made of the text, where it was needed for the rules.
     _found: Located | None = field(default=None, repr=False, eq=False)
+    _language: Language = field(default=Language.ENGLISH, repr=False, eq=False)
 
     @property
     def content(self) -> str:
@@ -137,6 +140,10 @@ class Resolution:
 
         return evolve(self, folder_checks=(), drafts=tuple(drafts))
 
+    def in_language(self, language: Language) -> Resolution:
+        """Return the resolution with its findings in another language."""
+        return self if language is self._language else evolve(self, language=language)
+
     def raise_for_findings(self, function: str, *, strict: bool = False) -> None:
         """Do nothing if the configuration may be used.
 
@@ -195,9 +202,9 @@ class Resolution:
 
     def _values(self) -> Iterator[Finding]:
         for name, sourced in self.effective:
-            origin = sourced.origin.value
+            origin = Phrase(sourced.origin.value)
             if sourced.origin is not Origin.DEFAULT:
-                origin = f"{origin}, {sourced.name}"
+                origin = Phrase("{origin}, {name}", {"origin": origin, "name": sourced.name})
 
             is_there = sourced.origin is Origin.FILE
             finding = self._finding(Draft("I001", (), {"value": sourced.value, "origin": origin}))
@@ -210,11 +217,11 @@ class Resolution:
             if value is not None:
                 is_said = bool(self.environment.given.get(variable)) and variable not in unusable
                 where_from = Origin.ENVIRONMENT if is_said else Origin.DEFAULT
-                args = {"value": value, "origin": where_from.value}
+                args = {"value": value, "origin": Phrase(where_from.value)}
                 yield self._finding(Draft("I001", (), args, variable=variable))
 
     def _finding(self, draft: Draft) -> Finding:
-        return worded(draft, self._where(draft))
+        return worded(draft, self._where(draft), self._language)
 
     def _where(self, draft: Draft) -> Location:
         if draft.variable:
@@ -331,7 +338,7 @@ def _check_text(text: ConfigText, parsed: Parsed, drafts: Drafts) -> Located | N
         error("E111", len(found.text))
 
     if not (found.faults or parsed.too_deep):
-        error("E138", 0, text="the parser refused it")
+        error("E138", 0, text=Phrase("the parser refused it"))
 
     return found
 

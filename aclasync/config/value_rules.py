@@ -7,6 +7,7 @@ from typing import Any
 
 from aclasync.product import Product
 
+from .catalog import Phrase
 from .check import MISSING, Drafts, kind_of, listed, shown
 from .features import (
     AICORE_STACK,
@@ -51,7 +52,9 @@ def check_err_msg_mode(root: dict[str, Any], drafts: Drafts) -> None:
         drafts.refuse(ERR_MSG_MODE, "E301", value=shown(value), allowed=listed(allowed))
     else:
         meant = [text for text in allowed if text == shown(value)] or allowed
-        expected = "the string " + " or ".join(map(shown, meant))
+        args = {"one": shown(meant[0]), "other": shown(meant[-1])}
+        template = "the string {one}" if len(meant) == 1 else "the string {one} or {other}"
+        expected = Phrase(template, args)
         drafts.refuse(ERR_MSG_MODE, "E302", expected=expected, got=kind_of(value))
 
 
@@ -171,7 +174,7 @@ def _check_default_device(root: dict[str, Any], product: Product, drafts: Drafts
     elif not _DEVICE.fullmatch(value):
         drafts.refuse(DEFAULT_DEVICE, "E310", value=shown(value))
     elif (number := device_number(value)) is None or str(number) != value:
-        used = "not set" if number is None else number
+        used = Phrase("not set") if number is None else number
         drafts.warn("W030", DEFAULT_DEVICE.path, used=used)
 
 
