@@ -24,6 +24,7 @@ ALLOWED = {
     "product": (set(), PURE),
     "errors": ({"codes"}, PURE),
     "config": ({"codes", "errors", "product"}, PURE | {"attr", "attrs", "cattrs"}),
+    "meanings": ({"codes", "config"}, PURE),
     "lifecycle": ({"codes", "errors", "product"}, PURE | {"attr", "attrs", "cattrs"}),
     "files": (set(), PURE | {"os"}),
     "dump": ({"codes", "errors", "config", "files"}, None),
@@ -104,6 +105,7 @@ def test_cli_uses_public_names() -> None:
         "aclasync.backends.choose",
         "aclasync.cli",
         "aclasync.errors",
+        "aclasync.meanings",
     )
     for path in rooms_of("cli"):
         for name in imports_of(path):

@@ -10,6 +10,7 @@ from aclasync import __version__
 
 from .check import check
 from .doctor import doctor
+from .explain import explain
 from .kernel_output import kernel
 from .prof import prof
 from .run import run
@@ -26,6 +27,7 @@ app: typer.Typer = typer.Typer(
 app.command()(check)
 app.command()(run)
 app.command()(doctor)
+app.command()(explain)
 app.add_typer(prof, name="prof")
 
 dump: typer.Typer = typer.Typer(help="Look at what dumps have written.", no_args_is_help=True)

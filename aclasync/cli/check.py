@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import anyio
 import typer
+from rich.text import Text
 
 from aclasync import Product, Resolution, load_config, resolve_config
 from aclasync.config import ConfigText
@@ -23,6 +24,7 @@ from .output import (
     print_json,
     said_of,
 )
+from .words import LanguageOption, Speaker, speaker
 
 _STDIN = "-"
 
@@ -39,6 +41,7 @@ def check(
         bool,
         typer.Option("--verbose", "-v", help="Also show each effective value and its origin."),
     ] = False,
+    chosen: LanguageOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
     """Say everything that is wrong with an acl.json.
@@ -48,15 +51,16 @@ def check(
     if files.count(_STDIN) > 1:
         raise typer.BadParameter("standard input can be read only once")
 
-    chosen = product or Product.ATLAS_A2
+    say = speaker(chosen)
+    judged_for = product or Product.ATLAS_A2
     with errors_reported(form):
-        verdicts = [(name, _resolve(name, chosen)) for name in files]
+        verdicts = [(n, _resolve(n, judged_for).in_language(say.language)) for n in files]
 
     if form is Format.JSON:
-        print_json(_as_json(verdicts, chosen, is_strict=is_strict))
+        print_json(_as_json(verdicts, judged_for, is_strict=is_strict))
     else:
         for name, resolution in verdicts:
-            _print_verdict(name, resolution, chosen, is_verbose=is_verbose)
+            _print_verdict(name, resolution, say, is_verbose=is_verbose)
 
     if not all(_is_accepted(resolution, is_strict=is_strict) for _, resolution in verdicts):
         raise typer.Exit(1)
@@ -87,25 +91,21 @@ def _is_accepted(resolution: Resolution, *, is_strict: bool) -> bool:
     return resolution.is_valid and not (is_strict and _count(resolution, Severity.WARNING))
 
 
-def _print_verdict(
-    name: str, resolution: Resolution, product: Product, *, is_verbose: bool
-) -> None:
+def _print_verdict(name: str, resolution: Resolution, say: Speaker, *, is_verbose: bool) -> None:
     out = console()
     for finding in resolution.findings:
         if is_verbose or finding.severity is not Severity.INFO:
-            out.print(finding_text(finding))
+            out.print(finding_text(finding, say))
 
     errors, warnings = (
         _count(resolution, severity) for severity in (Severity.ERROR, Severity.WARNING)
     )
-    summary = f"{_plural(errors, 'error')}, {_plural(warnings, 'warning')}"
+    said = {"errors": errors, "warnings": warnings}
+    counts = say("check.counts", **{noun: say.counted(noun, n) for noun, n in said.items()})
     colour = "red" if errors else "yellow" if warnings else "green"
-    out.print(f"{_shown_name(name)}: ", end="", markup=False)
-    out.print(f"[{colour}]{summary}[/] for {product.name}")
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count or 'no'} {noun}{'' if count == 1 else 's'}"
+    summary = Text(say("check.summary", counts=counts, product=resolution.product.name))
+    summary.highlight_words([counts], colour)
+    out.print(Text.assemble(f"{_shown_name(name)}: ", summary))
 
 
 def _as_json(

@@ -15,6 +15,7 @@ from rich.text import Text
 from aclasync import load_config
 from aclasync.backends.choose import Candidate, candidates, refusal_of_auto
 from aclasync.config.environment import PURPOSES
+from aclasync.config.lookup import purpose_of
 
 from .output import (
     Format,
@@ -27,6 +28,7 @@ from .output import (
     finding_text,
     print_json,
 )
+from .words import LanguageOption, Speaker, speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,26 +67,27 @@ class _Report:
     refusal: AclError | None
 
 
-def doctor(form: FormatOption = Format.TEXT) -> None:
+def doctor(chosen: LanguageOption = None, form: FormatOption = Format.TEXT) -> None:
     """Show which backends can be used here and why not, versions, devices and environment.
 
     Exit code 0: a session could be opened here; 1: it would be refused. Opens and loads nothing.
     """
-    resolution = anyio.run(load_config, None)
+    say = speaker(chosen)
+    resolution = anyio.run(load_config, None).in_language(say.language)
     environment = resolution.effective.environment
     report = _Report(
         candidates=candidates(environment),
         versions={"python": platform.python_version(), **{p: _version(p) for p in _PACKAGES}},
-        variables=tuple(_variables()),
-        devices=_devices(environment),
-        log_folder=_log_folder(environment),
+        variables=tuple(_variables(say)),
+        devices=_devices(environment, say),
+        log_folder=_log_folder(environment, say),
         findings=tuple(f for f in resolution.findings if f.severity is not Severity.INFO),
         refusal=refusal_of_auto(environment),
     )
     if form is Format.JSON:
         print_json(_as_json(report))
     else:
-        _print_report(console(), report)
+        _print_report(console(), report, say)
 
     if report.refusal is not None:
         raise typer.Exit(1)
@@ -97,57 +100,62 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _variables() -> Iterable[_Variable]:
-    for name, purpose in PURPOSES.items():
+def _variables(say: Speaker) -> Iterable[_Variable]:
+    for name in PURPOSES:
+        purpose = purpose_of(name, say.language)
         yield _Variable(name=name, value=os.environ.get(name), purpose=purpose)
 
 
-def _devices(environment: Environment) -> str:
+def _devices(environment: Environment, say: Speaker) -> str:
     count = 1 if environment.devices is None else environment.devices
     visible = environment.visible_devices
     if visible is None:
-        return f"{count} embedded, all visible"
+        return say("doctor.device_count", count=count)
 
-    return f"{count} embedded, visible: {', '.join(map(str, visible)) or 'none'}"
+    shown = ", ".join(map(str, visible)) or say("doctor.no_device")
+    return say("doctor.device_list", count=count, visible=shown)
 
 
-def _log_folder(environment: Environment) -> str:
+def _log_folder(environment: Environment, say: Speaker) -> str:
     if environment.process_log_path:
         return str(environment.process_log_path)
 
     if environment.work_path:
         return os.path.join(environment.work_path, "log")  # noqa: PTH118 - shown, not used
 
-    return "ascend/log in the home folder"
+    return say("doctor.home")
 
 
-def _print_report(out: Console, report: _Report) -> None:
-    out.print("Backends, in the order that auto tries them", style="bold")
+def _print_report(out: Console, report: _Report, say: Speaker) -> None:
+    out.print(say("doctor.backends"), style="bold")
     for candidate in report.candidates:
-        mark = ("usable", "green") if candidate.is_usable else ("refused", "yellow")
+        is_usable = candidate.is_usable
+        mark = (say("doctor.usable"), "green") if is_usable else (say("doctor.refused"), "yellow")
         out.print(Text.assemble(f"  {candidate.name}: ", mark, f", {candidate.reason}"))
         for name, fact in candidate.facts:
             out.print(f"    {name} {fact}", markup=False)
 
-    out.print("\nVersions", style="bold")
+    out.print(f"\n{say('doctor.versions')}", style="bold")
     for package, number in report.versions.items():
-        out.print(f"  {package} {number or 'not installed'}", markup=False)
+        out.print(f"  {package} {number or say('doctor.missing')}", markup=False)
 
-    out.print("\nDevices and logs", style="bold")
-    out.print(f"  devices: {report.devices}", markup=False)
-    out.print(f"  device logs: {report.log_folder}", markup=False)
+    out.print(f"\n{say('doctor.devices')}", style="bold")
+    out.print(f"  {say('doctor.device_line', devices=report.devices)}", markup=False)
+    out.print(f"  {say('doctor.logs', folder=report.log_folder)}", markup=False)
 
-    out.print("\nEnvironment", style="bold")
+    out.print(f"\n{say('doctor.environment')}", style="bold")
     width = max(len(variable.name) for variable in report.variables)
     for variable in report.variables:
-        value = Text("not set", "dim") if variable.value is None else Text(variable.value, "bold")
-        out.print(Text.assemble(f"  {variable.name:{width}}  ", value, f"  ({variable.purpose})"))
+        not_set = Text(say("doctor.not_set"), "dim")
+        value = not_set if variable.value is None else Text(variable.value, "bold")
+        purpose = say("doctor.purpose", purpose=variable.purpose)
+        out.print(Text.assemble(f"  {variable.name:{width}}  ", value, f"  {purpose}"))
 
     for finding in report.findings:
-        out.print(finding_text(finding))
+        out.print(finding_text(finding, say))
 
     if report.refusal is not None:
-        out.print("\nA session would be refused here", style="bold")
+        out.print(f"\n{say('doctor.refusal')}", style="bold")
         out.print(error_text(report.refusal))
 
 

@@ -26,9 +26,14 @@ from aclasync import (
     Resolution,
 )
 from aclasync import Severity as Severity
+from aclasync.config.language import Language
+
+from .words import Speaker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+ENGLISH_SPEAKER = Speaker(Language.ENGLISH)
 
 _COLOURS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow"}
 
@@ -95,18 +100,18 @@ def number_of(code: int) -> str:
     return f"{known.value} {known.name}"
 
 
-def finding_text(finding: Finding) -> Text:
+def finding_text(finding: Finding, say: Speaker = ENGLISH_SPEAKER) -> Text:
     """Return the lines of a finding: where and what, then its numbers and what to do."""
     text = Text.assemble((str(finding.where), "bold"), f": {finding.path}: {finding.message}")
-    label = f"{finding.severity.value} {finding.code}"
+    label = f"{say('severity.' + finding.severity.value)} {finding.code}"
     if finding.severity is Severity.INFO:
         return text.append(f" [{label}]", "dim")
 
     text.append("\n    ").append(label, _COLOURS[finding.severity])
     if finding.acl_code is not AclCode.SUCCESS:
-        text.append(f", ACL returns {number_of(finding.acl_code)}")
+        text.append(say("finding.number", number=number_of(finding.acl_code)))
 
-    return text.append(f": {finding.hint}") if finding.hint else text
+    return text.append(say("finding.hint", hint=finding.hint)) if finding.hint else text
 
 
 def finding_json(finding: Finding) -> dict[str, Any]:

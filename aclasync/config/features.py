@@ -165,6 +165,7 @@ DEFAULT_DEVICE = KeySpec(
     code=AclCode.FAILURE,
     step=ConfigStep.DEFAULT_DEVICE,
     effect="device used when none was opened",
+    pattern="0|[1-9][0-9]*",
     products=ALL_BUT_IPV350,
     environment=("ASCEND_RT_VISIBLE_DEVICES",),
 )

@@ -66,7 +66,7 @@ INSTR_PROFILING_FREQ = _key(
 )  # fmt: skip
 STORAGE_LIMIT = _key(
     "storage_limit", Kind.TEXT, "size of the results, like 500MB", default="free space",
-    low=200, high=4_294_967_295, is_only_on=True,
+    low=200, high=4_294_967_295, is_only_on=True, pattern="[0-9]{1,12}MB",
 )  # fmt: skip
 OPTYPE = _key(
     "optype", Kind.TEXT, "only these operator types", default="all", high=256, is_only_on=True,

@@ -39,7 +39,7 @@ _NAMES = tuple(_BY_NAME)
 # A backslash is how the text writes control characters.
 _FORBIDDEN_IN_FOLDER = re.compile("[\x7f\"'\\\\%><|&$;`]")
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
-_STORAGE = re.compile(r"([0-9]{1,12})MB")
+_STORAGE = re.compile(STORAGE_LIMIT.pattern)
 _EVENTS = re.compile(r"Custom:(?:0[xX][0-9a-fA-F]+|[0-9]+)(?:,(?:0[xX][0-9a-fA-F]+|[0-9]+))*")
 
 
@@ -201,5 +201,5 @@ class _ProfilerRules(NamedTuple):
         low, high = STORAGE_LIMIT.low, STORAGE_LIMIT.high
         assert low is not None
         assert high is not None
-        if match is None or not low <= int(match[1]) <= high:
+        if match is None or not low <= int(text[:-2]) <= high:
             self.drafts.refuse(STORAGE_LIMIT, "E406", value=shown(text), low=low, high=high)

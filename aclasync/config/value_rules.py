@@ -21,7 +21,7 @@ from .features import (
 )
 from .keys import BUILT_WITH_O0, KeySpec
 
-_DEVICE = re.compile(r"0|[1-9][0-9]*")
+_DEVICE = re.compile(DEFAULT_DEVICE.pattern)
 _COUNT = re.compile(r"0*[1-9][0-9]{0,17}")
 _UINT32 = 2**32
 _LONG_MAX = 2**63 - 1

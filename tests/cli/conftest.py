@@ -28,6 +28,7 @@ def child_environment(tmp_path: Path) -> dict[str, str]:
         if not name.startswith(("ASCEND_", "ACLASYNC_", "NPU_", "PROFILER_"))
         and name not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")
     }
+    kept["LC_ALL"] = "C.UTF-8"
     return kept | {"ASCEND_PROCESS_LOG_PATH": str(tmp_path / "log"), "PYTHONPATH": str(ROOT)}
 
 
@@ -63,6 +64,7 @@ def cli_here(
         monkeypatch.delenv(name)
 
     monkeypatch.setenv("ASCEND_PROCESS_LOG_PATH", child_environment["ASCEND_PROCESS_LOG_PATH"])
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
     monkeypatch.setenv("COLUMNS", "200")
     folder = tmp_path / "here"
     folder.mkdir()
