@@ -14,6 +14,7 @@ from .explain import explain
 from .kernel_output import kernel
 from .prof import prof
 from .run import run
+from .schema import schema
 
 app: typer.Typer = typer.Typer(
     name="aclasync",
@@ -28,6 +29,7 @@ app.command()(check)
 app.command()(run)
 app.command()(doctor)
 app.command()(explain)
+app.command()(schema)
 app.add_typer(prof, name="prof")
 
 dump: typer.Typer = typer.Typer(help="Look at what dumps have written.", no_args_is_help=True)

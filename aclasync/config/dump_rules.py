@@ -29,6 +29,7 @@ from .features import (
     DUMP_STEP,
     DUMP_TEXTS,
     EXCEPTION_SCENES,
+    STEP_RANGE,
 )
 from .findings import json_path
 from .item_rules import ItemRules
@@ -37,7 +38,7 @@ from .keys import KeySpec
 _KEYS = (*DUMP_TEXTS, DUMP_STATS, DUMP_LIST)
 _NAMES = tuple(spec.name for spec in _KEYS)
 _CHOICES = (DUMP_MODE, DUMP_DATA, DUMP_OP_SWITCH, DUMP_LEVEL, DUMP_DEBUG, DUMP_SCENE)
-_STEP = re.compile(r"([0-9]+)(?:-([0-9]+))?")
+_STEP = re.compile(STEP_RANGE)
 _LONG_MAX = 2**63 - 1
 
 

@@ -111,8 +111,14 @@ DUMP_KERNEL_DATA = _dump(
     default="all while a data dump is active",
     products=ALL - {Product.ATLAS_TRAINING, Product.IPV350},
 )
+#: A step, or the first and the last of a range.
+STEP_RANGE = "([0-9]+)(?:-([0-9]+))?"
 DUMP_STEP = _dump(
-    "dump_step", Kind.TEXT, "which inferences: at most 100 steps and ranges like 0|3-5", high=100
+    "dump_step",
+    Kind.TEXT,
+    "which inferences: at most 100 steps and ranges like 0|3-5",
+    high=100,
+    pattern=rf"{STEP_RANGE}(?:\|{STEP_RANGE}){{0,99}}",
 )
 DUMP_STATS = _dump(
     "dump_stats", Kind.TEXTS, "which statistics", allowed=STATS, default=", ".join(DEFAULT_STATS)
@@ -146,6 +152,7 @@ MAX_OPQUEUE_NUM = KeySpec(
     code=AclCode.SUCCESS,
     step=ConfigStep.READ,
     default=20000,
+    pattern="0*[1-9][0-9]{0,17}",
     effect="compiled single operators kept, fixed and dynamic shapes apart",
     products=ALL_BUT_IPV350,
 )

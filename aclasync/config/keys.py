@@ -89,7 +89,7 @@ class KeySpec:
     high_on: Mapping[Product, int] = field(factory=dict, hash=False)
     #: Rounded up to a multiple of it.
     multiple: int = 1
-    #: What the whole text must match if it is not empty.
+    #: Regular expression of the texts allowed beside those in `allowed`.
     pattern: str = ""
     #: Looked at only while the `switch` beside it is on.
     is_only_on: bool = False

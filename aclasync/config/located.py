@@ -26,9 +26,9 @@ _MAX_NESTING = 40
 
 _STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?")
-_WORD = re.compile(r"[^\s,:{}\[\]\"'/#]+|/")
+WORD = re.compile(r"[^\s,:{}\[\]\"'/#]+|/")
 _SPACE = re.compile(r"[ \t\n\r]+")
-_COMMENT = re.compile(r"//[^\n]*|\#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+COMMENT = re.compile(r"//[^\n]*|\#[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
 _ESCAPE = re.compile(r'\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})')
 _LITERALS = {"true": True, "false": False, "null": None}
 _MEANT = {
@@ -153,7 +153,7 @@ class _Reader:
         while self.at < len(self.text):
             if match := _SPACE.match(self.text, self.at):
                 self.at = match.end()
-            elif match := _COMMENT.match(self.text, self.at):
+            elif match := COMMENT.match(self.text, self.at):
                 self.fault("E120", self.at, text=match[0][:30])
                 self.at = match.end()
             elif self.text[self.at].isspace() or self.text[self.at] == "\ufeff":
@@ -266,7 +266,7 @@ class _Reader:
         if char in "\"'":
             return self.string()
 
-        match = _WORD.match(self.text, self.at)
+        match = WORD.match(self.text, self.at)
         if match is None:
             self.fault("E137", self.at, text=char, better="a key in quotes")
             self.at += 1
@@ -278,7 +278,7 @@ class _Reader:
 
     def word(self) -> Any:
         start = self.at
-        match = _WORD.match(self.text, start)
+        match = WORD.match(self.text, start)
         if match is None:
             self.fault("E137", start, text=self.text[start], better="a value")
             self.at += 1

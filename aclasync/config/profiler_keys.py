@@ -39,6 +39,7 @@ OUTPUT = _key(
     Kind.TEXT,
     "folder of the results; made if it is missing",
     default="ASCEND_WORK_PATH/profiling_data, or the folder of the interpreter",
+    pattern="[^\\x00-\\x1f\\x7f\"'\\\\%><|&$;`]*",
     is_only_on=True,
     environment=("ASCEND_WORK_PATH",),
 )
@@ -57,6 +58,7 @@ AIC_METRICS = _key(
         "ScalarRatio": ONLY_950 | _SOME,
     },
     default="PipeUtilization",
+    pattern="Custom:(?:0[xX][0-9a-fA-F]+|[0-9]+)(?:,(?:0[xX][0-9a-fA-F]+|[0-9]+))*",
     high=70,
 )  # fmt: skip
 INSTR_PROFILING = _switch("instr_profiling", "instructions of AI Cores")

@@ -40,7 +40,7 @@ _NAMES = tuple(_BY_NAME)
 _FORBIDDEN_IN_FOLDER = re.compile("[\x7f\"'\\\\%><|&$;`]")
 _ESCAPED = re.compile(r'["\\\x00-\x1f]')
 _STORAGE = re.compile(STORAGE_LIMIT.pattern)
-_EVENTS = re.compile(r"Custom:(?:0[xX][0-9a-fA-F]+|[0-9]+)(?:,(?:0[xX][0-9a-fA-F]+|[0-9]+))*")
+_EVENTS = re.compile(AIC_METRICS.pattern)
 
 
 def is_on(section: Any) -> bool:

@@ -171,6 +171,17 @@ class Resolution:
     # The tree
 
     @property
+    def tree(self) -> Located:
+        """The text as a recovering reader sees it: values, places, and faults of the syntax."""
+        return self._located
+
+    def located_drafts(self) -> Iterator[tuple[Draft, int]]:
+        """Iterate over what was found in the text, each with its offset in `tree.text`."""
+        for draft in self._drafts:
+            if not draft.variable:
+                yield draft, self._offset_of(draft)
+
+    @property
     def _said_findings(self) -> tuple[Finding, ...]:
         return _as_in_text((*self.errors, *self.warnings))
 
@@ -230,11 +241,13 @@ class Resolution:
         if not self.text.is_file or not self._parsed.content:
             return Location(self.text.name)
 
-        located = self._located
-        if (offset := draft.offset) is None:
-            offset = located.place(draft.path, is_key=draft.code in _ABOUT_KEYS)
+        return self._located.location(self.text.name, self._offset_of(draft))
 
-        return located.location(self.text.name, offset)
+    def _offset_of(self, draft: Draft) -> int:
+        if draft.offset is not None:
+            return draft.offset
+
+        return self._located.place(draft.path, is_key=draft.code in _ABOUT_KEYS)
 
 
 def resolve_config(

@@ -22,7 +22,7 @@ from .features import (
 from .keys import BUILT_WITH_O0, KeySpec
 
 _DEVICE = re.compile(DEFAULT_DEVICE.pattern)
-_COUNT = re.compile(r"0*[1-9][0-9]{0,17}")
+_COUNT = re.compile(MAX_OPQUEUE_NUM.pattern)
 _UINT32 = 2**32
 _LONG_MAX = 2**63 - 1
 
@@ -93,6 +93,12 @@ def fifo_bytes(spec: KeySpec, value: Any) -> int | None:
         return None
 
     return -(-cut // spec.multiple) * spec.multiple
+
+
+def has_bounds(spec: KeySpec, product: Product) -> bool:
+    """Whether the bounds of a FIFO count on a product."""
+    # The reference answers that the product has no SIMT before it looks at the bounds.
+    return spec is not SIMT_FIFO or product in spec.products
 
 
 def device_number(value: Any) -> int | None:
@@ -186,8 +192,8 @@ def _check_fifo(spec: KeySpec, value: Any, product: Product, drafts: Drafts) -> 
         return
 
     drafts.unsupported(spec, product)
-    if spec is SIMT_FIFO and product not in spec.products:
-        return  # the reference answers that the product lacks it before it looks at the bounds
+    if not has_bounds(spec, product):
+        return
 
     used = fifo_bytes(spec, value)
     if used is None:
