@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import anyio
 import typer
@@ -12,6 +12,7 @@ from rich.text import Text
 from aclasync import Product, Resolution, load_config, resolve_config
 from aclasync.config import ConfigText
 
+from .fix import Repair, apply, is_wanted, planned, show
 from .output import (
     Format,
     FormatOption,
@@ -25,6 +26,9 @@ from .output import (
     said_of,
 )
 from .words import LanguageOption, Speaker, speaker
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _STDIN = "-"
 
@@ -41,6 +45,20 @@ def check(
         bool,
         typer.Option("--verbose", "-v", help="Also show each effective value and its origin."),
     ] = False,
+    is_fixing: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Repair what is plainly meant: comments, commas, quotes, case, spelling, numbers"
+            " for strings. Shows the difference and asks first.",
+        ),
+    ] = False,
+    is_creating: Annotated[
+        bool, typer.Option("--create-dirs", help="Make the folder of dump_path if it is missing.")
+    ] = False,
+    is_yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Write repairs without asking.")
+    ] = False,
     chosen: LanguageOption = None,
     form: FormatOption = Format.TEXT,
 ) -> None:
@@ -51,10 +69,21 @@ def check(
     if files.count(_STDIN) > 1:
         raise typer.BadParameter("standard input can be read only once")
 
+    if is_fixing and _STDIN in files:
+        raise typer.BadParameter("standard input can't be repaired; give the file's path")
+
     say = speaker(chosen)
     judged_for = product or Product.ATLAS_A2
     with errors_reported(form):
         verdicts = [(n, _resolve(n, judged_for).in_language(say.language)) for n in files]
+        if is_fixing or is_creating:
+            out = console(is_error=form is not Format.TEXT)
+            repairs = [
+                planned(name, resolution, is_fixing=is_fixing, is_creating=is_creating)
+                for name, resolution in verdicts
+            ]
+            if _carry_out(repairs, out, say, is_yes=is_yes):
+                verdicts = [(n, _resolve(n, judged_for).in_language(say.language)) for n in files]
 
     if form is Format.JSON:
         print_json(_as_json(verdicts, judged_for, is_strict=is_strict))
@@ -64,6 +93,25 @@ def check(
 
     if not all(_is_accepted(resolution, is_strict=is_strict) for _, resolution in verdicts):
         raise typer.Exit(1)
+
+
+def _carry_out(repairs: list[Repair], out: Console, say: Speaker, *, is_yes: bool) -> bool:
+    """Show all that would be done, and do it if somebody wants it; return whether it was done."""
+    needed = [repair for repair in repairs if repair.is_needed]
+    for repair in needed:
+        show(out, repair, say)
+
+    if not needed:
+        out.print(say("fix.nothing"))
+        return False
+
+    if not is_wanted(out, say, is_yes=is_yes):
+        return False
+
+    for repair in needed:
+        apply(repair, say)
+
+    return True
 
 
 def _resolve(name: str, product: Product) -> Resolution:

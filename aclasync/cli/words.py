@@ -33,6 +33,13 @@ ENGLISH: Mapping[str, str] = {
     "severity.error": "error",
     "severity.warning": "warning",
     "severity.info": "info",
+    # check --fix
+    "fix.folder": "+ folder {folder}",
+    "fix.ask": "Write this?",
+    "fix.unasked": "nothing was written: there is no terminal to ask at; --yes writes it",
+    "fix.nothing": "nothing to repair",
+    "fix.changed": "{name} has changed since it was read; nothing was written",
+    "fix.failed": "{name} can't be repaired: {reason}",
     # doctor
     "doctor.backends": "Backends, in the order that auto tries them",
     "doctor.usable": "usable",

@@ -19,6 +19,13 @@ CHINESE: Mapping[str, str] = {
     "severity.error": "错误",
     "severity.warning": "警告",
     "severity.info": "信息",
+    # check --fix
+    "fix.folder": "+ 文件夹 {folder}",
+    "fix.ask": "写入吗？",
+    "fix.unasked": "没有写入任何内容：没有终端可以询问；--yes 会写入",
+    "fix.nothing": "没有可以修复的内容",
+    "fix.changed": "{name} 在读取之后已被修改；没有写入任何内容",
+    "fix.failed": "无法修复 {name}：{reason}",
     # doctor
     "doctor.backends": "后端，按 auto 尝试的顺序",
     "doctor.usable": "可用",

@@ -134,7 +134,7 @@ class Resolution:
             state = states.get(check.path, FolderState.USABLE)
             if state is not FolderState.USABLE:
                 code = self._flattened(DUMP_PATH.code)
-                args = {"value": shown(check.path)}
+                args = {"value": shown(check.path), "folder": check.path}
                 draft = Draft(state.value, DUMP_PATH.path, args, DUMP_PATH.step, code)
                 drafts.insert(check.position, draft)
 
