@@ -11,6 +11,7 @@ from aclasync import __version__
 from .check import check
 from .doctor import doctor
 from .explain import explain
+from .init_config import init_config
 from .kernel_output import kernel
 from .prof import prof
 from .run import run
@@ -30,6 +31,7 @@ app.command()(run)
 app.command()(doctor)
 app.command()(explain)
 app.command()(schema)
+app.command()(init_config)
 app.add_typer(prof, name="prof")
 
 dump: typer.Typer = typer.Typer(help="Look at what dumps have written.", no_args_is_help=True)

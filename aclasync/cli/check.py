@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, final
 
 import anyio
 import typer
@@ -12,10 +13,10 @@ from rich.text import Text
 from aclasync import Product, Resolution, load_config, resolve_config
 from aclasync.config import ConfigText
 
+from .annotations import github_lines, sarif_log
 from .fix import Repair, apply, is_wanted, planned, show
 from .output import (
     Format,
-    FormatOption,
     ProductOption,
     Severity,
     console,
@@ -29,6 +30,17 @@ from .words import LanguageOption, Speaker, speaker
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+@final
+class CheckFormat(StrEnum):
+    """Who reads the verdicts."""
+
+    TEXT = "text"
+    JSON = "json"
+    SARIF = "sarif"
+    GITHUB = "github"
+
 
 _STDIN = "-"
 
@@ -60,7 +72,14 @@ def check(
         bool, typer.Option("--yes", "-y", help="Write repairs without asking.")
     ] = False,
     chosen: LanguageOption = None,
-    form: FormatOption = Format.TEXT,
+    form: Annotated[
+        CheckFormat,
+        typer.Option(
+            "--format",
+            help="Text for people, one JSON object, SARIF for code scanning, or the annotations of"
+            " GitHub's workflows.",
+        ),
+    ] = CheckFormat.TEXT,
 ) -> None:
     """Say everything that is wrong with an acl.json.
 
@@ -74,10 +93,11 @@ def check(
 
     say = speaker(chosen)
     judged_for = product or Product.ATLAS_A2
-    with errors_reported(form):
+    is_text = form is CheckFormat.TEXT
+    with errors_reported(Format.JSON if form is CheckFormat.JSON else Format.TEXT):
         verdicts = [(n, _resolve(n, judged_for).in_language(say.language)) for n in files]
         if is_fixing or is_creating:
-            out = console(is_error=form is not Format.TEXT)
+            out = console(is_error=not is_text)
             repairs = [
                 planned(name, resolution, is_fixing=is_fixing, is_creating=is_creating)
                 for name, resolution in verdicts
@@ -85,11 +105,18 @@ def check(
             if _carry_out(repairs, out, say, is_yes=is_yes):
                 verdicts = [(n, _resolve(n, judged_for).in_language(say.language)) for n in files]
 
-    if form is Format.JSON:
-        print_json(_as_json(verdicts, judged_for, is_strict=is_strict))
-    else:
-        for name, resolution in verdicts:
-            _print_verdict(name, resolution, say, is_verbose=is_verbose)
+    shown = [(_shown_name(name), resolution) for name, resolution in verdicts]
+    match form:
+        case CheckFormat.JSON:
+            print_json(_as_json(verdicts, judged_for, is_strict=is_strict))
+        case CheckFormat.SARIF:
+            print_json(sarif_log(shown, say.language))
+        case CheckFormat.GITHUB:
+            for line in github_lines(shown):
+                typer.echo(line)
+        case CheckFormat.TEXT:
+            for name, resolution in verdicts:
+                _print_verdict(name, resolution, say, is_verbose=is_verbose)
 
     if not all(_is_accepted(resolution, is_strict=is_strict) for _, resolution in verdicts):
         raise typer.Exit(1)

@@ -87,12 +87,12 @@ def _blocks_of(topic: str, say: Speaker) -> Iterable[Block]:
     if (code := look.find_finding(topic)) is not None:
         yield _finding_block(code, say)
     elif keys := look.find_keys(topic):
-        yield from (_key_block(key, say) for key in keys)
+        yield from (key_block(key, say) for key in keys)
     elif (variable := look.find_variable(topic)) is not None:
         yield _variable_block(variable, say)
     elif (feature := look.find_feature(topic)) is not None:
         yield _feature_block(feature, say)
-        yield from (_key_block(key, say) for key in feature.keys)
+        yield from (key_block(key, say) for key in feature.keys)
     elif (number := look.find_number(topic)) is not None:
         yield _number_block(number, say)
 
@@ -116,7 +116,8 @@ def _table(rows: Rows) -> Table:
 # Keys
 
 
-def _key_block(key: KeySpec, say: Speaker) -> Block:
+def key_block(key: KeySpec, say: Speaker) -> Block:
+    """Return what is said of a key: its title, labelled rows, and the same as JSON."""
     place, effect = look.place_of(key), look.effect_of(key, say.language)
     features = [f for f in FEATURES if key in f.keys]
     rows: Rows = [(say("explain.type"), look.kind_in_words(key, say.language))]
