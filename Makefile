@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 DIGITS := examples/digits
 
-.PHONY: help demo test check coverage bench bench-smoke docs format clean
+.PHONY: help demo test check coverage bench bench-smoke docs package format clean
 
 help:
 	@echo "make demo      install into $(VENV) and read twelve handwritten digits"
@@ -12,6 +12,7 @@ help:
 	@echo "make check     style, types, spelling"
 	@echo "make coverage  every branch of the pure core is tested"
 	@echo "make bench     what everything costs, as ratios"
+	@echo "make package   wheel, sdist and SBOM in dist, built, checked and tried"
 	@echo "make docs      the documentation, in docs/_build"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make clean     remove $(VENV) and every cache"
@@ -47,6 +48,9 @@ bench-smoke: $(VENV)/.bench
 	$(BIN)/python -m benchmarks.stress --tasks 40 --sessions 10
 	$(BIN)/python -m benchmarks.instructions
 
+package: $(VENV)/.package
+	.ci/package $(BIN)
+
 format: $(VENV)/.check
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -78,6 +82,10 @@ $(VENV)/.bench: $(VENV)/.installed
 
 $(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+$(VENV)/.package: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group package
 	touch $@
 
 $(VENV)/.check: $(VENV)/.test

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -26,10 +25,10 @@ from aclasync.lifecycle.events import (
 from aclasync.lifecycle.machine import TABLE
 from aclasync.lifecycle.sequence import FINALIZE_ORDER, INIT_ORDER
 from aclasync.lifecycle.state import Phase
+from aclasync.meanings import meaning_of
 from aclasync.product import Product
 from benchmarks.report import amount, times
 
-MEANINGS = Path(__file__).parent / "reference" / "acl_errors.csv"
 KEPT_RUN = Path(__file__).parents[1] / "benchmarks" / "results" / "kept.json"
 
 _CALLS = {
@@ -76,17 +75,14 @@ def config_keys() -> str:
 
 def error_numbers() -> str:
     """Return the page of every number that a call can return."""
-    with MEANINGS.open(encoding="utf-8", newline="") as file:
-        rows = [(row["value"], row["name"], row["meaning_en"]) for row in csv.DictReader(file)]
-
-    known = {int(value) for value, _, _ in rows}
-    missing = [code.name for code in AclCode if int(code) not in known]
-    assert not missing, f"no meaning for {missing}"
+    rows = [
+        (str(int(code)), f"`{code.name}`", *meaning)
+        for code in AclCode
+        if (meaning := meaning_of(code)) is not None
+    ]
     return "\n".join([
         "# Error numbers", "", _NUMBERS_INTRODUCTION, "",
-        *_table(("number", "name", "meaning"), (
-            (value, f"`{name}`", meaning) for value, name, meaning in rows
-        )), "",
+        *_table(("number", "name", "cause", "cure"), rows), "",
     ])  # fmt: skip
 
 

@@ -31,6 +31,7 @@ app.command()(run)
 app.command()(doctor)
 app.command()(explain)
 app.command()(schema)
+app.command("init-config")(init_config)
 app.command()(init_config)
 app.add_typer(prof, name="prof")
 

@@ -15,6 +15,7 @@ from attrs import frozen
 from rich.text import Text
 
 from aclasync.config import FolderState, Resolution
+from aclasync.config.findings import printable
 from aclasync.config.fixes import fixed
 
 from .output import CommandError
@@ -78,7 +79,8 @@ def show(out: Console, repair: Repair, say: Speaker) -> None:
     )
     for line in lines:
         is_heading = line.startswith(("---", "+++"))
-        out.print(Text(line, "bold" if is_heading else _COLOURS.get(line[:1], "")))
+        colour = "bold" if is_heading else _COLOURS.get(line[:1], "")
+        out.print(Text(printable(line.expandtabs()), colour))
 
     for folder in repair.folders:
         out.print(Text(say("fix.folder", folder=os.path.abspath(folder)), "green"))  # noqa: PTH100

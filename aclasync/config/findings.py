@@ -124,10 +124,10 @@ def worded(draft: Draft, where: Location, language: Language = Language.ENGLISH)
     return Finding(
         severity_of(draft.code),
         draft.code,
-        _printable(draft.variable or json_path(draft.path)),
+        printable(draft.variable or json_path(draft.path)),
         where,
-        _printable(words.message.format(**args)),
-        _printable(words.hint.format(**args)),
+        printable(words.message.format(**args)),
+        printable(words.hint.format(**args)),
         draft.acl_code,
     )
 
@@ -148,6 +148,10 @@ def _translated(code: str, args: dict[str, Any]) -> tuple[Words, dict[str, Any]]
     return CHINESE[code], {slot: said_in(slot, value) for slot, value in args.items()}
 
 
-def _printable(text: str) -> str:
-    """Escape what stands for bytes that are no UTF-8."""
-    return text.encode("utf-8", "backslashreplace").decode()
+# A terminal would obey them.
+_CONTROLS = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))}
+
+
+def printable(text: str) -> str:
+    """Escape control characters, and what stands for bytes that are no UTF-8."""
+    return text.encode("utf-8", "backslashreplace").decode().translate(_CONTROLS)

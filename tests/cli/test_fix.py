@@ -143,6 +143,14 @@ def test_standard_input_can_not_be_repaired(cli_here):
     assert cli_here("check", "-", "--fix", stdin=BAD).returncode == 2
 
 
+def test_no_control_character_of_a_file_reaches_the_terminal(cli_here, acl_json):
+    """The difference shows it; the repaired file may hold it no longer."""
+    acl_json.write_bytes(b"{} // \x1b[2J\x07")
+    done = cli_here("check", acl_json, "--fix", "--yes")
+    assert "\\x1b[2J" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
 def test_several_files_are_repaired_at_once(cli_here, acl_json, tmp_path):
     """And a missing one is judged as ever."""
     other = tmp_path / "other.json"

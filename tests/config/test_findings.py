@@ -207,6 +207,15 @@ def test_bytes_that_are_no_utf_8_can_be_shown() -> None:
         str(finding).encode()
 
 
+@pytest.mark.parametrize(
+    "raw", [b"{'\x1b[2J':1}", b"{\x1b[2J:1}", b'{"a":\x1b[2J}', b"{} //\x1b[2J"]
+)
+def test_no_control_character_reaches_a_terminal(raw: bytes) -> None:
+    """Which would obey it."""
+    for finding in resolved(raw).findings:
+        assert str(finding).isprintable()
+
+
 def test_long_and_nested_values_are_shown_short() -> None:
     """A megabyte in a key does not become a megabyte in a message."""
     for value in ("x" * 10**6, ["x" * 10**6], {"a": ["x"] * 10**5}):
