@@ -14,8 +14,8 @@ ROOT = Path(aclasync.__file__).parent
 #: What the pure rooms may use of the standard library.
 PURE = {
     "ast", "bisect", "codecs", "collections", "copy", "dataclasses", "decimal", "difflib", "enum",
-    "functools", "itertools", "json", "math", "operator", "pathlib", "re", "reprlib", "string",
-    "struct", "textwrap", "types", "typing", "unicodedata", "__future__",
+    "functools", "html", "itertools", "json", "math", "operator", "pathlib", "re", "reprlib",
+    "string", "struct", "textwrap", "types", "typing", "unicodedata", "__future__",
 }  # fmt: skip
 
 #: Room -> (rooms of ours, packages of others; None for anything but those in FORBIDDEN).

@@ -11,6 +11,7 @@ from attrs import field, frozen
 
 from .catalog import Phrase
 from .check import shown
+from .display import Brief
 from .features import EXCEPTION_SCENES
 from .findings import Draft
 
@@ -70,8 +71,8 @@ _INTEGER = re.compile(r"[ \t\n\v\f\r]*[+-]?[0-9]+")
 
 
 @final
-@frozen(kw_only=True)
-class Environment:
+@frozen(kw_only=True, repr=False)
+class Environment(Brief):
     """What the environment says; a field is its default where the variable does not count."""
 
     flush_timeout_ms: int = FLUSH_TIMEOUT_MS

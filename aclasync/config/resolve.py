@@ -19,6 +19,7 @@ from aclasync.product import Product, check_product
 
 from .catalog import Phrase
 from .check import Drafts, kind_of, shown
+from .display import findings_html
 from .dump_path import FolderCheck, FolderState
 from .dump_rules import check_dump
 from .effective import effective_values
@@ -55,7 +56,7 @@ _ABOUT_KEYS = frozenset(
 
 
 @final
-@frozen
+@frozen(repr=False)
 class Resolution:
     """All that a configuration says, and all that is to be said about it."""
 
@@ -140,6 +141,17 @@ class Resolution:
 
         return evolve(self, folder_checks=(), drafts=tuple(drafts))
 
+    def __repr__(self) -> str:
+        return f"<Resolution of {self.text.name} for {self.product.name}: {self._counts}>"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.text.name} ({self.product.name}): {self._counts}"
+        return findings_html(title, self.findings)
+
+    @property
+    def _counts(self) -> str:
+        return f"{_counted(self.errors, 'error')}, {_counted(self.warnings, 'warning')}"
+
     def in_language(self, language: Language) -> Resolution:
         """Return the resolution with its findings in another language."""
         return self if language is self._language else evolve(self, language=language)
@@ -153,10 +165,9 @@ class Resolution:
         if self.is_valid and not (strict and self.warnings):
             return
 
-        counts = f"{_counted(self.errors, 'error')}, {_counted(self.warnings, 'warning')}"
         code = self._flattened(self.code if not self.is_valid else AclCode.INVALID_PARAM)
         raise ConfigError(
-            code, function, f"{self.text.name} can't be used: {counts}", self._said_findings
+            code, function, f"{self.text.name} can't be used: {self._counts}", self._said_findings
         )
 
     def fault_error(self, step: ConfigStep | str, function: str) -> ConfigError | None:

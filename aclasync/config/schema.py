@@ -16,12 +16,13 @@ from aclasync.codes import AclCode
 from aclasync.errors import ConfigError
 
 from .canonical import Canonical, to_canonical
+from .display import Brief
 from .findings import Location, worded
 
 
 @final
-@frozen(kw_only=True)
-class BlacklistEntry:
+@frozen(kw_only=True, repr=False)
+class BlacklistEntry(Brief):
     """Operators left out of a dump, by type or by name, and which of their tensors."""
 
     name: str | None = None
@@ -30,8 +31,8 @@ class BlacklistEntry:
 
 
 @final
-@frozen(kw_only=True)
-class OpRange:
+@frozen(kw_only=True, repr=False)
+class OpRange(Brief):
     """The operators from one to another, both included."""
 
     begin: str | None = None
@@ -39,8 +40,8 @@ class OpRange:
 
 
 @final
-@frozen(kw_only=True)
-class DumpItem:
+@frozen(kw_only=True, repr=False)
+class DumpItem(Brief):
     """What is dumped of one model, or of all if it has no name."""
 
     model_name: str | None = None
@@ -52,8 +53,8 @@ class DumpItem:
 
 
 @final
-@frozen(kw_only=True)
-class DumpSection:
+@frozen(kw_only=True, repr=False)
+class DumpSection(Brief):
     """The `dump` section; every scalar is a string there."""
 
     dump_path: str | None = None
@@ -70,8 +71,8 @@ class DumpSection:
 
 
 @final
-@frozen(kw_only=True)
-class StackSizeSection:
+@frozen(kw_only=True, repr=False)
+class StackSizeSection(Brief):
     """The `StackSize` section, in bytes."""
 
     aicore_stack_size: int | float | None = None
@@ -80,24 +81,24 @@ class StackSizeSection:
 
 
 @final
-@frozen(kw_only=True)
-class DefaultDeviceSection:
+@frozen(kw_only=True, repr=False)
+class DefaultDeviceSection(Brief):
     """The `defaultDevice` section."""
 
     default_device: str | None = None
 
 
 @final
-@frozen(kw_only=True)
-class AclGraphSection:
+@frozen(kw_only=True, repr=False)
+class AclGraphSection(Brief):
     """The undocumented `acl_graph` section."""
 
     event_mode: str | None = None
 
 
 @final
-@frozen(kw_only=True)
-class AclConfig:
+@frozen(kw_only=True, repr=False)
+class AclConfig(Brief):
     """An acl.json as a value; give it to `acl_session` instead of a file.
 
     `AclConfig(err_msg_mode="1", stack_size=StackSizeSection(aicore_stack_size=65536))`

@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeVar, final
 
 from attrs import fields, frozen
 
+from .display import Brief, effective_html
 from .environment import Environment
 from .features import DEFAULT_STATS, EXCEPTION_SCENES
 
@@ -44,8 +45,8 @@ class BlackList:
 
 
 @final
-@frozen(kw_only=True)
-class DumpTarget:
+@frozen(kw_only=True, repr=False)
+class DumpTarget(Brief):
     """One entry of dump_list."""
 
     model_name: str | None = None
@@ -58,8 +59,8 @@ class DumpTarget:
 
 
 @final
-@frozen(kw_only=True)
-class DumpSettings:
+@frozen(kw_only=True, repr=False)
+class DumpSettings(Brief):
     """A dump that is switched on."""
 
     #: None for model, single-operator and overflow dumps; `watcher`, or an exception scene.
@@ -109,6 +110,14 @@ class Effective:
     exception_dump_path: Sourced[str]
     profiler: Sourced[ProfilerSettings | None]
     environment: Environment
+
+    def __rich_repr__(self) -> Iterator[tuple[str, Any]]:
+        for name, sourced in self:
+            if sourced.origin is not Origin.DEFAULT:
+                yield name, sourced
+
+    def _repr_html_(self) -> str:
+        return effective_html(self)
 
     def __iter__(self) -> Iterator[tuple[str, Sourced[Any]]]:
         """Iterate over names and values, the environment left out."""

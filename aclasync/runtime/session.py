@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Generator, Mapping
+from collections.abc import Awaitable, Generator, Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self, final
 
@@ -246,6 +246,17 @@ class AclSession:
           NotInitializedError: the session is not open (100001).
         """
         return Opening(lambda: self._open_device(device_id))
+
+    def __rich_repr__(self) -> Iterator[tuple[str, object]]:
+        if self._epoch in _NOT_OPEN:
+            return
+
+        if self._epoch == _LEFT:
+            yield "flush_report", self.flush_report
+            return
+
+        for name in ("ref_count", "backend_name", "product", "joined", "config_applied", "config"):
+            yield name, getattr(self, name)
 
     def __repr__(self) -> str:
         if self._epoch in _NOT_OPEN:

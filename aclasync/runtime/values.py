@@ -9,6 +9,7 @@ from attrs import frozen
 
 from aclasync.codes import AclCode
 from aclasync.config import AclConfig
+from aclasync.config.display import Brief
 from aclasync.errors import shown
 from aclasync.lifecycle.callbacks import Callback
 from aclasync.lifecycle.flush import FlushReport
@@ -46,8 +47,8 @@ class InitOutcome:
 
 
 @final
-@frozen
-class RuntimeStatistics:
+@frozen(repr=False)
+class RuntimeStatistics(Brief):
     """A snapshot of a runtime."""
 
     ref_count: int
