@@ -21,7 +21,6 @@ from .profiler_keys import AIC_METRICS
 from .resolve import Resolution, resolve_config
 from .spelling import closest
 
-_MOST_PASSES = 8
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _SINGLE_QUOTED = re.compile(r"'((?:[^'\\\n]|\\.)*)'")
 _SCALAR = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"|[^\s,:{}\[\]"]+')
@@ -76,17 +75,16 @@ def fixed(resolution: Resolution) -> Resolution:
 def _repaired(resolution: Resolution, *, is_renaming: bool) -> Resolution:
     for repairs in _STAGES:
         chosen = {c: r for c, r in repairs.items() if is_renaming or r is not _rename}
-        for _ in range(_MOST_PASSES):
-            edits = list(_edits(resolution, chosen))
-            if not edits:
-                break
-
+        seen = {resolution.text.raw}
+        while edits := list(_edits(resolution, chosen)):
             text = evolve(resolution.text, raw=_edited(resolution, edits))
             env, product = resolution.environment.given, resolution.product
             tried = resolve_config(text, env=env, product=product)
-            if not _is_better(tried, resolution, is_of_words=repairs is _WORDS):
+            is_better = _is_better(tried, resolution, is_of_words=repairs is _WORDS)
+            if text.raw in seen or not is_better:
                 break
 
+            seen.add(text.raw)
             resolution = tried
 
     return resolution
@@ -128,11 +126,9 @@ def _edited(resolution: Resolution, edits: list[Edit]) -> bytes:
 # Of the syntax
 
 
-def _without_comment(fault: _Fault) -> Edit | None:
+def _without_comment(fault: _Fault) -> Edit:
     match = COMMENT.match(fault.text, fault.at)
-    if match is None:
-        return None
-
+    assert match is not None
     start, end = match.span()
     before = fault.text[:start].rstrip(" \t")
     is_whole_line = before.endswith("\n") or not before
@@ -248,10 +244,7 @@ def _spec_of(path: Path) -> KeySpec | None:
 
 def _value_at(value: Any, path: Path) -> Any:
     for part in path:
-        try:
-            value = value[part]
-        except (KeyError, IndexError, TypeError):
-            return None
+        value = value[part]
 
     return value
 

@@ -42,6 +42,7 @@ def repaired(text: str) -> str:
         ),
         ("{'err_msg_mode': '1'}", '{"err_msg_mode": "1"}'),
         ("""{'x"y\\'': 1}""", """{"x\\"y'": 1}"""),
+        ("{'x\ty': 1}", '{"x\\ty": 1}'),
         ('{err_msg_mode: "1"}', '{"err_msg_mode": "1"}'),
         ('{"a": True, "b": None}', '{"a": true, "b": null}'),
         ('{"a": "x\ty"}', '{"a": "x\\ty"}'),
@@ -142,8 +143,23 @@ def test_only_codes_of_the_catalogue_are_repaired() -> None:
 
 def test_more_comments_than_are_listed_are_removed() -> None:
     """Findings have a limit; a file has none."""
-    text = "{" + "// c\n" * 130 + "}"
+    text = "{" + "// c\n" * 1300 + "}"
     assert repaired(text).split() == ["{", "}"]
+
+
+def test_variable_is_no_part_of_the_text() -> None:
+    """What is wrong with one is left, and in the way of nothing."""
+    text = ConfigText("acl.json", b'{"err_msg_mode": 1}', is_file=True)
+    env = {"ACLASYNC_DEVICES": "many"}
+    after = fixed(resolve_config(text, env=env, product=Product.ATLAS_A2))
+    assert after.content == '{"err_msg_mode": "1"}'
+    assert [finding.code for finding in after.warnings] == ["W040"]
+
+
+def test_text_without_a_file_is_left() -> None:
+    """There is nothing to write a repair to."""
+    resolution = resolve_config({"err_msg_mode": 1}, env={}, product=Product.ATLAS_A2)
+    assert fixed(resolution) is resolution
 
 
 def field_texts() -> list[Any]:
