@@ -137,6 +137,7 @@ CHINESE: Mapping[str, Words] = {
         "{variable}={value}：在第一个无效的项处停止读取；{used}",
         "请写从小到大的数字，用单个逗号分隔",
     ),
+    "W043": Words("{variable} 中的 {keys} 无法使用", "请写 profiler 段的键"),
     "W042": Words("地址后面没有内容，因此整体被当作本地文件夹", "请写成 ip:文件夹"),
     # Effective values
     "I001": Words("{value}（{origin}）"),
