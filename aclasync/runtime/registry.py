@@ -112,7 +112,7 @@ class Registry:
     async def _call_late(self, callback: Callback, policy: Policy) -> None:
         """Call an init callback that came after its pass, if the runtime is up."""
         span = self._span() if is_up(self._gate.state) else None
-        if span is None or callback.serial in span.notified:
+        if span is None:
             return
 
         try:

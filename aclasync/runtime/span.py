@@ -52,8 +52,6 @@ class Span:
     open_backend: Callable[[], Backend]
     backend: Backend | None = None
     flush_report: FlushReport = NOTHING_TO_FLUSH
-    #: Serials of the init callbacks that were called.
-    notified: set[int] = field(factory=set)
     _flush: Flush | None = None
     #: How the wait for the log ended, and how many seconds it took.
     _waited: tuple[FlushOutcome, float] = (FlushOutcome.DRAINED, 0.0)
@@ -156,7 +154,6 @@ class Span:
 
     async def call_init(self, callback: Callback) -> None:
         """Call one init callback, or enter its context."""
-        self.notified.add(callback.serial)
         text = self.resolution.content
         length = len(text.encode("utf-8", "surrogateescape"))
         args = (text, length, callback.user_data)

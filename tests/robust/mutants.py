@@ -90,8 +90,6 @@ MUTANTS = (
            "        else:\n            try:\n                await self._call_backend(backend.close)"),
     Mutant("contexts are exited in the order of entry", "runtime/span.py",
            "in reversed(tuple(self._entered.items())):", "in tuple(self._entered.items()):"),
-    Mutant("a late callback is called a second time", "runtime/registry.py",
-           "if span is None or callback.serial in span.notified:", "if span is None:"),
     Mutant("a late callback does not hold the runtime up", "runtime/registry.py",
            "decision = await self._gate.request(request)", "decision = None"),
     Mutant("a cancelled call still runs on the device", "runtime/hop.py",
