@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 from attrs import frozen
 
 from aclasync.errors import AclCode, BackendError
+from aclasync.files import make_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -54,7 +55,7 @@ def make_session_folder(output: str | None, work_path: str | None) -> Place:
     for origin, root in _roots(output, work_path):
         try:
             folder = root.absolute() / _session_name()
-            root.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+            make_folders(root.absolute(), FOLDER_MODE)
             folder.mkdir(FOLDER_MODE)
         except (OSError, ValueError) as exc:  # ValueError: a NUL in the path
             refused.append((f"{origin} {root}", getattr(exc, "strerror", None) or str(exc)))

@@ -137,7 +137,7 @@ def _read_names(folder: Path) -> dict[int, Name]:
         return {}
 
     names = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
+    for line in path.read_bytes().splitlines():
         try:
             number, name, kind, model = json.loads(line)
         except ValueError as exc:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, final
 
 from attrs import define
 
-from aclasync.files import append_whole
+from aclasync.files import append_whole, make_folders
 
 from .folder import DATA, FILE_MODE, FOLDER_MODE
 
@@ -65,7 +65,7 @@ class Storage:
         self.aged_bytes = 0
         #: Bytes that could not be written.
         self.lost_bytes = 0
-        (folder / DATA).mkdir(FOLDER_MODE, parents=True)
+        make_folders(folder / DATA, FOLDER_MODE)
         if not self._limit:
             _logger.warning(
                 "profiling: less than %d MB free for %s: nothing is collected",
@@ -75,7 +75,7 @@ class Storage:
     def put(self, name: str, chunk: bytes) -> None:
         """Add raw data to the file `name`; what a full disk refuses is counted and told once."""
         with self._lock:
-            if not self._limit or self._is_failed:
+            if not self._limit:
                 self.lost_bytes += len(chunk)
                 return
 
@@ -94,7 +94,7 @@ class Storage:
     def index(self, name: str, line: bytes) -> None:
         """Add a line to one of the small files that never go."""
         with self._lock:
-            if self._limit and not self._is_failed:
+            if self._limit:
                 self._write(self.folder / DATA / name, line)
 
     def finish(self) -> None:
@@ -104,6 +104,9 @@ class Storage:
                 self._end(name)
 
     def _write(self, path: Path, chunk: bytes) -> bool:
+        if self._is_failed:
+            return False
+
         try:
             append_whole(path, chunk, FILE_MODE)
         except OSError as exc:
