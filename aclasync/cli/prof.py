@@ -89,25 +89,25 @@ def _print_table(profile: Profile, top: int | None) -> None:
         out.print("no operator was timed")
         return
 
+    # What is the same in every line needs no column.
+    has_models = len({line.operator.model for line in profile.operators}) > 1
+    has_devices = len({line.device_id for line in profile.operators}) > 1
     table = Table(box=None, header_style="bold", pad_edge=False)
-    for heading in ("operator", "type", "model"):
+    for heading in ("operator", "type", *(["model"] if has_models else [])):
         table.add_column(heading, overflow="fold")
 
-    has_devices = len({line.device_id for line in profile.operators}) > 1
-    headings = (("device",) if has_devices else ()) + (
-        "count", "total us", "mean us", "min us", "max us", "share",
-    )  # fmt: skip
-    for heading in headings:
+    numbers = ("count", "total us", "mean us", "min us", "max us", "share")
+    for heading in (*(["device"] if has_devices else []), *numbers):
         table.add_column(heading, justify="right", no_wrap=True)
 
     shown = profile.operators[:top]
     for line in shown:
-        numbers = (line.total_us, line.mean_us, line.min_us, line.max_us)
         table.add_row(
-            *(line.operator.name, line.operator.kind, line.operator.model),
+            *(line.operator.name, line.operator.kind),
+            *([line.operator.model] if has_models else []),
             *([str(line.device_id)] if has_devices else []),
             _count(line),
-            *(f"{number:,.1f}" for number in numbers),
+            *(f"{us:,.1f}" for us in (line.total_us, line.mean_us, line.min_us, line.max_us)),
             f"{line.share:.1f}%",
         )
 
