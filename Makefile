@@ -69,7 +69,7 @@ $(VENV)/.made:
 
 # Editable, so that what runs is what stands in the checkout.
 $(VENV)/.installed: $(VENV)/.made pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable ".[embedded,cli]"
+	$(BIN)/python -m pip install --quiet --editable ".[embedded,cli,serving,tracing]"
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed

@@ -106,12 +106,22 @@ def test_cli_uses_public_names() -> None:
         "aclasync.cli",
         "aclasync.errors",
         "aclasync.meanings",
+        "aclasync.serving",
     )
     for path in rooms_of("cli"):
         for name in imports_of(path):
             if name.startswith("aclasync."):
                 is_root_name = name.removeprefix("aclasync.") in dir(aclasync)
                 assert is_root_name or name.startswith(allowed), f"{path.name} imports {name}"
+
+
+def test_serving_uses_public_names() -> None:
+    """It is a user of the library too: nothing that it does is out of others' reach."""
+    for path in rooms_of("serving"):
+        for name in imports_of(path):
+            if name.startswith("aclasync."):
+                is_root_name = name.removeprefix("aclasync.") in dir(aclasync)
+                assert is_root_name or name.startswith("aclasync.serving"), f"{path.name}: {name}"
 
 
 def test_no_file_is_too_long_for_one_idea() -> None:

@@ -16,11 +16,12 @@ from .kernel_output import kernel
 from .prof import prof
 from .run import run
 from .schema import schema
+from .serve import serve
 
 app: typer.Typer = typer.Typer(
     name="aclasync",
     help="The ACL lifecycle of Ascend NPUs for asyncio: check a configuration, run a model, "
-    "look at this machine.",
+    "serve models, look at this machine.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -28,6 +29,7 @@ app: typer.Typer = typer.Typer(
 )
 app.command()(check)
 app.command()(run)
+app.command()(serve)
 app.command()(doctor)
 app.command()(explain)
 app.command()(schema)
