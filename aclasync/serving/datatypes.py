@@ -70,6 +70,12 @@ def from_json(values: object, datatype: str, shape: Sequence[int]) -> Array:
     except ValueError as exc:
         raise ValueError("data is a nested list whose rows differ in length") from exc
 
+    if datatype == "UINT64" and found.dtype.kind == "f" and _are_integers(values):
+        # Where some are beyond an int64 and some are not, numpy sees floats.
+        found = np.array(values, object)
+        if found.min() >= 0:
+            found = found.astype(dtype)
+
     if found.dtype.kind not in _JSON_KINDS[dtype.kind]:
         raise ValueError(f"data holds {_kind_text(values)}, which is no {datatype}")
 
@@ -224,6 +230,10 @@ def _flat(values: list[Any]) -> Iterator[Any]:
             yield value
         else:
             stack.pop()
+
+
+def _are_integers(values: list[Any]) -> bool:
+    return all(type(value) is int for value in _flat(values))
 
 
 def _kind_text(values: Any) -> str:
