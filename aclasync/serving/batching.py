@@ -236,7 +236,11 @@ class Batcher:
         finally:
             self._is_draining = True
             self._refuse(DrainingError("the server ends"))
-            await self._tasks.__aexit__(exc_type, exc, traceback)
+            if exc is not None:
+                self._tasks.cancel_scope.cancel()
+
+            # Without the block's exception, which is to leave as it is, not in a group.
+            await self._tasks.__aexit__(None, None, None)
 
     def add(
         self, model: Runnable, limits: Limits | None = None, *, on_batch: OnBatch | None = None

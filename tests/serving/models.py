@@ -48,6 +48,17 @@ def write_scale(path: Path, factor: float) -> None:
     )
 
 
+def write_pick(path: Path) -> None:
+    """A model that gives the numbered one of three values, and fails for any other number."""
+    _save(
+        path,
+        [helper.make_node("Gather", ["values", "number"], ["value"])],
+        [helper.make_tensor_value_info("number", TensorProto.INT64, ["n"])],
+        [helper.make_tensor_value_info("value", TensorProto.FLOAT, ["n"])],
+        [numpy_helper.from_array(np.array([5, 6, 7], np.float32), "values")],
+    )
+
+
 def write_spin(path: Path) -> None:
     """A model that runs for about as many milliseconds as it is told, and says how many."""
     size = 200
@@ -81,10 +92,11 @@ def write_spin(path: Path) -> None:
 
 
 def write_repository(folder: Path) -> Path:
-    """Digits, mirror, spin, and two versions of scale."""
+    """Digits, mirror, pick, spin, and two versions of scale."""
     (folder / "digits" / "1").mkdir(parents=True)
     shutil.copy(DIGITS, folder / "digits" / "1" / "model.onnx")
     write_mirror(folder / "mirror" / "1" / "model.onnx")
+    write_pick(folder / "pick" / "1" / "model.onnx")
     write_spin(folder / "spin" / "1" / "model.onnx")
     write_scale(folder / "scale" / "1" / "model.onnx", 10)
     write_scale(folder / "scale" / "2" / "model.onnx", 20)
