@@ -99,6 +99,7 @@ async def serve(
       RepositoryError: the models' folder is not as it should be.
     """
     ending = _Ending(options)
+    failures: list[Exception] = []
     with anyio.open_signal_receiver(*_SIGNALS) as signals, listener:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(ending.watch, signals)
@@ -106,9 +107,15 @@ async def serve(
                 tasks.start_soon(ending.watch_parent, abandoned)
 
             with ending.scope:
-                await _serve(options, listener, ending, started)
+                try:
+                    await _serve(options, listener, ending, started)
+                except Exception as exc:  # noqa: BLE001  # raised below, not in a group
+                    failures.append(exc)
 
             tasks.cancel_scope.cancel()
+
+    if failures:
+        raise failures[0]
 
     return 128 + ending.received[0] if ending.received else 0
 

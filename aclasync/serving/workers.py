@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, final
 
 import anyio
 
+from aclasync import AclError
+
+from .repository import RepositoryError
 from .server import ServeOptions, serve
 
 if TYPE_CHECKING:
@@ -146,8 +149,15 @@ def _work(
     async def abandoned() -> None:
         await anyio.wait_readable(parent.sentinel)
 
-    code = anyio.run(
-        lambda: serve(options, listener, started=lambda _: ready.release(), abandoned=abandoned),
-        backend_options={"use_uvloop": True},
-    )
+    try:
+        code = anyio.run(
+            lambda: serve(
+                options, listener, started=lambda _: ready.release(), abandoned=abandoned
+            ),
+            backend_options={"use_uvloop": True},
+        )
+    except (AclError, RepositoryError) as exc:
+        _log.critical("%s", exc)
+        code = 1
+
     sys.exit(code)

@@ -130,6 +130,16 @@ def test_a_start_that_fails_says_why(models: Path, tmp_path: Path, spoil, said: 
     assert not server.url
 
 
+def test_workers_that_cannot_start_end_together(models: Path, tmp_path: Path) -> None:
+    """With the reason, and exit code 1."""
+    (models / "digits" / "1" / "model.onnx").write_bytes(b"x")
+    server = Server(models, tmp_path, "--workers", 2)
+    assert server.process.wait(30) == 1
+    server.__exit__()
+    assert "is no usable model" in "".join(server.lines)
+    assert "Traceback" not in "".join(server.lines)
+
+
 def test_a_port_that_is_taken_is_named(models: Path, tmp_path: Path) -> None:
     """With the system's reason."""
     with Server(models, tmp_path) as first:
@@ -143,12 +153,11 @@ def test_a_port_that_is_taken_is_named(models: Path, tmp_path: Path) -> None:
 def test_workers_share_a_port_and_end_together(models: Path, tmp_path: Path) -> None:
     """A worker that dies is replaced; a signal ends all of them."""
     with Server(models, tmp_path, "--workers", 2) as server:
-        pids = {
-            line.split("[")[1].split("]")[0] for line in server.lines if "Started server" in line
-        }
-        while len(pids) < 2:
-            pids.add(server.wait_for("Started server").split("[")[1].split("]")[0])
+        started = [line for line in server.lines if "Started server" in line]
+        while len(started) < 2:
+            started.append(server.wait_for("Started server"))
 
+        pids = [int(line.split("[")[1].split("]")[0]) for line in started]
         with connect(server.address) as connection:
             connection.sendall(spin(1))
             assert answer(connection)[0] == 200
