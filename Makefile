@@ -5,14 +5,17 @@ BIN := $(VENV)/bin
 DIGITS := examples/digits
 
 .PHONY: help demo test check coverage bench bench-smoke docs package format clean
+.PHONY: help demo test test-long check coverage bench bench-serving bench-smoke docs format clean
 
 help:
 	@echo "make demo      install into $(VENV) and read twelve handwritten digits"
 	@echo "make test      run the whole test suite"
+	@echo "make test-long the soaks under load, some minutes"
 	@echo "make check     style, types, spelling"
 	@echo "make coverage  every branch of the pure core is tested"
 	@echo "make bench     what everything costs, as ratios"
 	@echo "make package   wheel, sdist and SBOM in dist, built, checked and tried"
+	@echo "make bench-serving  what serving costs beside other servers"
 	@echo "make docs      the documentation, in docs/_build"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make clean     remove $(VENV) and every cache"
@@ -22,6 +25,10 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(ARGS)
+
+# What takes minutes: soaks under load.
+test-long: $(VENV)/.test
+	$(BIN)/python -m pytest -m soak $(ARGS)
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
@@ -42,6 +49,10 @@ bench: $(VENV)/.bench
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -n -W --keep-going -q -E -b html docs docs/_build
+
+# Needs wrk; the peers live in an environment of their own.
+bench-serving: $(VENV)/.bench $(VENV)/peers/.installed
+	$(BIN)/python -m benchmarks.serving --peers $(VENV)/peers $(ARGS)
 
 bench-smoke: $(VENV)/.bench
 	$(BIN)/python -m benchmarks --smoke
@@ -78,6 +89,11 @@ $(VENV)/.test: $(VENV)/.installed
 
 $(VENV)/.bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --group bench
+	touch $@
+
+$(VENV)/peers/.installed: benchmarks/serving/peers.txt $(VENV)/.made
+	$(PYTHON) -m venv $(VENV)/peers
+	$(VENV)/peers/bin/python -m pip install --quiet -r $<
 	touch $@
 
 $(VENV)/.docs: $(VENV)/.installed

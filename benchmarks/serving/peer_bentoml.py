@@ -21,7 +21,5 @@ class Perceptron:
         )
 
     @bentoml.api(batchable=True, max_batch_size=32, max_latency_ms=1000)
-    def predict(
-        self, x: Annotated[np.ndarray, Shape((-1, 784)), DType("float32")]
-    ) -> np.ndarray:
+    def predict(self, x: Annotated[np.ndarray, Shape((-1, 784)), DType("float32")]) -> np.ndarray:
         return self.session.run(None, {"x": x})[0]

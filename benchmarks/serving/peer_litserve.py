@@ -7,18 +7,17 @@ import sys
 import litserve
 import numpy as np
 import onnxruntime
-from fastapi import Request
 
 
 class Perceptron(litserve.LitAPI):
-    def setup(self, device: str) -> None:
+    def setup(self, device: str) -> None:  # noqa: ARG002  # the base class names it
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         self.session = onnxruntime.InferenceSession(
             sys.argv[1], options, providers=["CPUExecutionProvider"]
         )
 
-    def decode_request(self, request: Request) -> np.ndarray:
+    def decode_request(self, request: dict[str, list[float]]) -> np.ndarray:
         return np.asarray(request["x"], np.float32)
 
     def batch(self, inputs: list[np.ndarray]) -> np.ndarray:

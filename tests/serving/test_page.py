@@ -75,9 +75,7 @@ def test_the_page_shows_what_the_server_did(server: Server, page: Page) -> None:
     expect(scale).to_contain_text("40")
     expect(scale.locator(".key").first).to_contain_text("p99")
     assert scale.locator("svg.batches rect").count() >= 4
-    page.wait_for_function(
-        "document.querySelector('svg.latency .p50')?.points.numberOfItems >= 3"
-    )
+    page.wait_for_function("document.querySelector('svg.latency .p50')?.points.numberOfItems >= 3")
     expect(page.locator(".model", has_text="mirror")).to_contain_text("no request answered yet")
     expect(page.locator("#failures")).to_contain_text("model '<b>none' is not loaded")
     expect(page.locator("#flush")).to_have_text("none yet in this process")
