@@ -6,9 +6,11 @@ asked once first, and the answer compared with the model's own.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -130,7 +132,8 @@ def _sides(models: Path, peers: Path | None) -> list[Side]:
         ),
         Side(
             name="BentoML",
-            command=[str(peers / "bin" / "bentoml"), "serve", "peer_bentoml:Perceptron", "--port", str(PORT), "--host", "127.0.0.1"],
+            command=[str(peers / "bin" / "bentoml"), "serve", "peer_bentoml:Perceptron",
+                     "--port", str(PORT), "--host", "127.0.0.1"],
             request=_peer_json(row().tolist(), lambda answer: answer[0]),
         ),
     ]  # fmt: skip
@@ -175,6 +178,16 @@ def _wrk(side: Side, concurrency: int, seconds: int, folder: Path) -> Sample:
     return Sample(rate=float(rate), p50=float(p50), p99=float(p99))
 
 
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a server with all that it started: some leave their workers behind."""
+    process.terminate()
+    try:
+        process.wait(20)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
 def _measure(side: Side, expected: np.ndarray, seconds: int, folder: Path) -> dict[int, Sample]:
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(
@@ -182,6 +195,7 @@ def _measure(side: Side, expected: np.ndarray, seconds: int, folder: Path) -> di
             stdout=log,
             stderr=log,
             cwd=HERE,
+            start_new_session=True,
             env=os.environ | {"PYTHONPATH": str(HERE.parents[1])},
         )
         try:
@@ -190,8 +204,7 @@ def _measure(side: Side, expected: np.ndarray, seconds: int, folder: Path) -> di
             samples = {c: _wrk(side, c, seconds, folder) for c in CONCURRENCIES}
             _wait_until_right(side, expected, process)
         finally:
-            process.terminate()
-            process.wait(30)
+            _end(process)
 
     return samples
 

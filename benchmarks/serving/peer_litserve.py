@@ -36,4 +36,6 @@ class Perceptron(litserve.LitAPI):
 if __name__ == "__main__":
     api = Perceptron(max_batch_size=32, batch_timeout=0.001, api_path="/predict")
     server = litserve.LitServer(api, accelerator="cpu", workers_per_device=1)
-    server.run(port=int(sys.argv[2]), generate_client_file=False, log_level="error")
+    server.run(
+        host="127.0.0.1", port=int(sys.argv[2]), generate_client_file=False, log_level="error"
+    )
