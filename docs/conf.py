@@ -21,7 +21,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
 ]
-exclude_patterns = ["_build", "generated/benchmarks.md"]
+exclude_patterns = ["_build", "generated/benchmarks.md", "generated/serving.md"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 html_theme = "furo"
@@ -37,7 +37,8 @@ nitpicky = True
 
 # What other libraries document, type variables, and types that stay inside of the library.
 nitpick_ignore_regex = [
-    (r"py:class", r"(collections\.abc|pathlib|os|np)\..*"),
+    (r"py:class", r"(collections\.abc|contextlib|pathlib|os|np)\..*"),
+    (r"py:class", r"aclasync\.serving\.[a-z]+\..*"),
     (r"py:class", r"(aclasync\..*\.)?(T|C|Args)"),
     (r"py:class", r"ConfigSource|BackendName|MismatchName|InitRequest"),
     (r"py:class", r"aclasync\.backends\.base\.(Backend|DeviceHandle|ModelHandle|LogTally)"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -30,6 +31,7 @@ from aclasync.product import Product
 from benchmarks.report import amount, times
 
 KEPT_RUN = Path(__file__).parents[1] / "benchmarks" / "results" / "kept.json"
+SERVING_RUN = KEPT_RUN.with_name("serving.json")
 
 _CALLS = {
     InitRequested: "init",
@@ -171,6 +173,33 @@ def _help_of(command: tuple[str, ...]) -> str:
     return runner.invoke(app, [*command, "--help"], prog_name="aclasync").output.rstrip()
 
 
+def serving() -> str:
+    """Return the table of what serving costs, medians of the run that is kept."""
+    kept: dict[str, list[dict[str, dict[str, float]]]] = json.loads(
+        SERVING_RUN.read_text(encoding="utf-8")
+    )
+
+    def median(name: str, at_once: str, what: str) -> float:
+        return statistics.median(one[at_once][what] for one in kept[name])
+
+    lines = [
+        "| server | 1 at once: p50 | 32 at once: a second | p50 | p99 | ours is |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name in kept:
+        ours = "aclasync, JSON" if name in ("LitServe", "BentoML") else "aclasync"
+        ratios = [
+            a["32"]["rate"] / b["32"]["rate"] for a, b in zip(kept[ours], kept[name], strict=True)
+        ]
+        lines.append(
+            f"| {name} | {median(name, '1', 'p50'):.2f} ms | {median(name, '32', 'rate'):,.0f} "
+            f"| {median(name, '32', 'p50'):.1f} ms | {median(name, '32', 'p99'):.1f} ms "
+            f"| {statistics.median(ratios):.2f} × |"
+        )
+
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "config-keys": config_keys,
     "error-numbers": error_numbers,
@@ -179,6 +208,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "lifecycle-tables": lifecycle_tables,
     "command-line": command_line,
     "benchmarks": benchmarks,
+    "serving": serving,
 }
 
 _KEYS_INTRODUCTION = """Every key that is read, feature by feature, with its values, its bounds, the

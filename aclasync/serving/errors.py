@@ -61,7 +61,7 @@ class QueueFullError(ServingError):
 
     status = 429
     outcome = "queue_full"
-    retry_after = 1
+    retry_after: ClassVar[int | None] = 1
 
 
 @final
@@ -75,7 +75,7 @@ class DrainingError(ServingError):
 
     status = 503
     outcome = "draining"
-    retry_after = 5
+    retry_after: ClassVar[int | None] = 5
 
 
 @final
