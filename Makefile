@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 DIGITS := examples/digits
 
-.PHONY: help demo test check coverage bench bench-smoke docs package format clean
-.PHONY: help demo test test-long check coverage bench bench-serving bench-smoke docs format clean
+.PHONY: help demo test test-long check coverage bench bench-serving bench-smoke docs package \
+	format clean
 
 help:
 	@echo "make demo      install into $(VENV) and read twelve handwritten digits"

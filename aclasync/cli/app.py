@@ -34,7 +34,6 @@ app.command()(doctor)
 app.command()(explain)
 app.command()(schema)
 app.command("init-config")(init_config)
-app.command()(init_config)
 app.add_typer(prof, name="prof")
 
 dump: typer.Typer = typer.Typer(help="Look at what dumps have written.", no_args_is_help=True)
