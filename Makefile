@@ -4,13 +4,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 DIGITS := examples/digits
 
-.PHONY: help demo test test-long check coverage bench bench-serving bench-smoke docs package \
-	format clean
+.PHONY: help demo test test-long mutants check coverage bench bench-serving bench-smoke docs \
+	package format clean
 
 help:
 	@echo "make demo      install into $(VENV) and read twelve handwritten digits"
 	@echo "make test      run the whole test suite"
-	@echo "make test-long the soaks under load, some minutes"
+	@echo "make test-long the long sweeps and samples, and soaks under load: some minutes"
+	@echo "make mutants   plant faults, and see the suite notice each"
 	@echo "make check     style, types, spelling"
 	@echo "make coverage  every branch of the pure core is tested"
 	@echo "make bench     what everything costs, as ratios"
@@ -26,9 +27,13 @@ demo: $(VENV)/.installed
 test: $(VENV)/.test
 	$(BIN)/python -m pytest $(ARGS)
 
-# What takes minutes: soaks under load.
+# What takes minutes.
 test-long: $(VENV)/.test
-	$(BIN)/python -m pytest -m soak $(ARGS)
+	$(BIN)/python -m pytest -m "soak or long" --durations=0 -rP $(ARGS)
+
+# ARGS="shield" plants those faults only whose harm says so.
+mutants: $(VENV)/.test
+	$(BIN)/python -m tests.robust.mutants $(ARGS)
 
 check: $(VENV)/.check
 	$(BIN)/ruff check .
