@@ -120,7 +120,13 @@ class Span:
         self._is_flush_cut = False
 
     async def release(self) -> None:
-        """End the log and let go of the device; the span is not used again."""
+        """Exit what is still entered and let go of the device; the span is not used again."""
+        # A context whose step failed before it came to it.
+        failures = await _failures_of(self._exit_contexts, lambda _: True)
+        failures += await _failures_of(self._release_backend)
+        _raise_all("a runtime was not let go of cleanly", failures)
+
+    async def _release_backend(self) -> None:
         backend = self.backend
         if backend is None:
             return
@@ -212,11 +218,7 @@ class Span:
                 del self._entered[serial]
                 failures += await _failures_of(self._invoke, callback, _exit, context)
 
-        if len(failures) > 1:
-            raise BaseExceptionGroup("contexts failed to exit", failures)
-
-        if failures:
-            raise failures[0]
+        _raise_all("contexts failed to exit", failures)
 
     async def _invoke(
         self, callback: Callback, function: Callable[..., Any], *args: object
@@ -282,3 +284,11 @@ async def _failures_of(
         return [exc]
 
     return []
+
+
+def _raise_all(message: str, failures: list[BaseException]) -> None:
+    if len(failures) > 1:
+        raise BaseExceptionGroup(message, failures)
+
+    if failures:
+        raise failures[0]

@@ -266,3 +266,28 @@ async def test_waiter_cancelled_during_a_finalize_that_stops_leaves_the_count(
 
         assert spied.statistics().ref_count == 1
         assert await spied.finalize_reference() == 0
+
+
+@pytest.mark.parametrize("failing", ["undo.DVPP", "finalize.DVPP"])
+async def test_context_whose_step_fails_is_exited_all_the_same(failing: str) -> None:
+    """It is not left entered when nobody could tell it at its place in the order."""
+    events: list[str] = []
+
+    @asynccontextmanager
+    async def context(*_: object) -> AsyncIterator[None]:
+        events.append("entered")
+        yield
+        events.append("exited")
+
+    plan = FaultPlan().fail(failing, ValueError("at its step"))
+    if failing.startswith("undo"):
+        plan.fail("init.OTHER", KeyError("that is undone"))
+
+    with fresh_runtime(backend=SpyBackend(plan)) as runtime:
+        await runtime.register_context(CallbackType.DVPP, context)
+        with pytest.raises((FinalizeError, KeyError)):
+            async with acl_session():
+                pass
+
+        assert events == ["entered", "exited"]
+        assert runtime.statistics().ref_count == 0
