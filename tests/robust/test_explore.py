@@ -12,17 +12,19 @@ MIXES = [
     (("session", "finalize"), 2),
     (("session", "stop"), 2),
     (("session", "hold"), 2),
-    (("init", "hold", "session"), 1),
-    (("session", "session", "session"), 1),
-    (("session", "session", "finalize"), 1),
-]
-LONG = [
     (("session", "session", "session"), 2),
     (("session", "session", "finalize"), 2),
     (("session", "session", "stop"), 2),
     (("session", "session", "hold"), 2),
     (("session", "init", "hold"), 2),
     (("session", "hold", "finalize"), 2),
+]
+LONG = [
+    (("session", "session", "session", "session"), 2),
+    (("session", "session", "session", "finalize"), 2),
+    (("session", "session", "hold", "finalize"), 2),
+    (("session", "init", "stop", "hold"), 2),
+    (("session", "session", "session"), 3),
 ]
 
 
@@ -41,7 +43,7 @@ def test_no_interleaving_breaks_a_promise(kinds: tuple[str, ...], faults: int) -
 @pytest.mark.long
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize(("kinds", "faults"), LONG, ids=str)
-def test_no_interleaving_of_three_with_two_faults_breaks_a_promise(
+def test_no_interleaving_of_four_callers_breaks_a_promise(
     kinds: tuple[str, ...], faults: int
 ) -> None:
     """The same with one more of everything."""
