@@ -107,15 +107,10 @@ async def exit_of_one_of_many(stage: Stage) -> None:
 
 
 async def init_and_release(stage: Stage) -> None:
-    await stage.runtime.init(stage.config)
+    epoch = (await stage.runtime.init(stage.config)).epoch
     stage.held += 1
     await anyio.lowlevel.checkpoint()
-    stage.held -= 1  # from here on the call itself gives it back, or is asked again
-    await give_back(stage)
-
-
-async def give_back(stage: Stage) -> None:
-    epoch = opening_of(stage)
+    stage.held -= 1
     try:
         await stage.runtime.finalize_reference()
     except anyio.get_cancelled_exc_class():
@@ -125,8 +120,7 @@ async def give_back(stage: Stage) -> None:
 
 
 async def init_and_finalize(stage: Stage) -> None:
-    await stage.runtime.init(stage.config)
-    epoch = opening_of(stage)
+    epoch = (await stage.runtime.init(stage.config)).epoch
     try:
         await stage.runtime.finalize()
     finally:

@@ -12,11 +12,11 @@ import random
 
 import pytest
 
-from aclasync import AclError, CallbackType, acl_session
+from aclasync import AclError, CallbackType, Phase, acl_session
 from aclasync.testing import FaultPlan
 from aclasync.testing.faults import POINTS
 
-from .scenarios import CONFIG, Stage, opening_of, staged
+from .scenarios import CONFIG, Stage, staged
 from .shuffle import ShuffledLoop
 
 
@@ -41,8 +41,7 @@ async def finalizes(stage: Stage, chance: random.Random) -> None:
 
 
 async def reference(stage: Stage, chance: random.Random) -> None:
-    await stage.runtime.init(CONFIG)
-    epoch = opening_of(stage)
+    epoch = (await stage.runtime.init(CONFIG)).epoch
     try:
         await idle(chance)
     finally:
@@ -51,15 +50,23 @@ async def reference(stage: Stage, chance: random.Random) -> None:
 
 async def until_done(stage: Stage, epoch: int) -> None:
     """Give a bare reference back, whatever cancellation comes."""
-    gone = False
-    while opening_of(stage) == epoch:
+    is_cancelled = False
+    while stage.runtime.core.gate.state.standing.epoch == epoch:
+        phase = stage.runtime.statistics().phase
+        if phase is Phase.DOWN:
+            break
+
         try:
+            if phase is Phase.CLOSING:  # somebody's finalize, which may yet be withdrawn
+                await asyncio.sleep(0)
+                continue
+
             await stage.runtime.finalize_reference()
             break
         except asyncio.CancelledError:
-            gone = True
+            is_cancelled = True
 
-    if gone:
+    if is_cancelled:
         raise asyncio.CancelledError
 
 
