@@ -181,6 +181,8 @@ PHRASES: Mapping[str, str] = {
     "write one of {allowed}": "请从 {allowed} 中选择",
     "a driver would use {used}": "驱动会使用 {used}",
     "no device": "零个设备",
+    "nothing is profiled": "不会采集任何内容",
+    "write the profiler section as JSON": "请把 profiler 段写成 JSON",
     "not set": "未设置",
     "an integer beyond what a double holds": "超出双精度浮点数范围的整数",
     "the parser refused it": "解析器拒绝了它",

@@ -135,6 +135,7 @@ EXAMPLES: Mapping[str, Example] = {
     "W034": _dump('"dump_scene": "watcher"'),
     "W040": Example(b"{}", env={"ASCEND_LOG_DEVICE_FLUSH_TIMEOUT": "2s"}),
     "W041": Example(b"{}", env={"ASCEND_RT_VISIBLE_DEVICES": "1,0"}),
+    "W043": Example(b"{}", env={"PROFILER_SAMPLECONFIG": '{"l2": 1}'}),
     "W042": _dump('"dump_op_switch": "on", "dump_path": "192.168.1.2:"'),
     "I002": _stack('"aicore_stack_size": 65536'),
     "I004": Example(b'{"dump": {"dump_path": "dumps", "dump_op_switch": "on"}}'),

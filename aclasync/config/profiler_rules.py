@@ -89,15 +89,16 @@ def check_sample_config(environment: Environment, product: Product, drafts: Draf
 
     found = sample_config(environment)
     if found is None:
-        args = {"used": "nothing is profiled", "better": "write the profiler section as JSON"}
+        better = Phrase("write the profiler section as JSON")
+        args = {"used": Phrase("nothing is profiled"), "better": better}
         draft = Draft("W040", (), {"variable": variable, "value": shown(text), **args}, None)
         drafts.append(draft._replace(variable=variable))
         return
 
     used = usable(found, product)
     if unused := [key for key in found if key not in used]:
-        args = {"variable": variable, "keys": listed(unused)}
-        drafts.append(Draft("W043", (), args, variable=variable))
+        said = {"variable": variable, "keys": listed(unused)}
+        drafts.append(Draft("W043", (), said, variable=variable))
 
 
 def sample_config(environment: Environment) -> dict[str, Any] | None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import string
+from pathlib import Path
 
 import pytest
 
+from aclasync import config
 from aclasync.config.catalog import ENGLISH, Phrase, Words
 from aclasync.config.catalog_zh import CHINESE, PHRASES
+from aclasync.config.check import kind_of
 from aclasync.config.examples import EXAMPLES as SHOWN
 from aclasync.config.language import Language
 
@@ -73,6 +77,21 @@ def test_phrase_takes_the_same_values(template: str) -> None:
     assert str(Phrase(template, args))
     assert PHRASES[template].format(**args)
     assert {n for _, n, _, _ in string.Formatter().parse(PHRASES[template]) if n} == names
+
+
+def test_every_phrase_of_the_rules_is_there() -> None:
+    """Read from the source: a rule that says something new must say it in Chinese, too."""
+    said = {
+        node.args[0].value
+        for path in Path(config.__file__).parent.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Phrase"
+        if node.args and isinstance(node.args[0], ast.Constant)
+    }
+    assert len(said) > 10
+    assert said <= set(PHRASES)
+    for value in (None, True, False, "", 1, 1.5, [], {}):
+        assert kind_of(value) in PHRASES
 
 
 @pytest.mark.parametrize(
