@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .config import AclConfig as AclConfig
     from .config import Effective as Effective
     from .config import Finding as Finding
+    from .config import Language as Language
     from .config import Location as Location
     from .config import Origin as Origin
     from .config import Resolution as Resolution
@@ -86,6 +87,7 @@ _HOMES = {
         "AclConfig",
         "Effective",
         "Finding",
+        "Language",
         "Location",
         "Origin",
         "Resolution",

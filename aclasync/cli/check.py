@@ -94,7 +94,7 @@ def check(
     say = speaker(chosen)
     judged_for = product or Product.ATLAS_A2
     is_text = form is CheckFormat.TEXT
-    with errors_reported(Format.JSON if form is CheckFormat.JSON else Format.TEXT):
+    with errors_reported(Format.JSON if form is CheckFormat.JSON else Format.TEXT, say):
         verdicts = [(n, _resolve(n, judged_for).in_language(say.language)) for n in files]
         if is_fixing or is_creating:
             out = console(is_error=not is_text)

@@ -156,7 +156,7 @@ def _print_report(out: Console, report: _Report, say: Speaker) -> None:
 
     if report.refusal is not None:
         out.print(f"\n{say('doctor.refusal')}", style="bold")
-        out.print(error_text(report.refusal))
+        out.print(error_text(report.refusal, say))
 
 
 def _as_json(report: _Report) -> dict[str, Any]:

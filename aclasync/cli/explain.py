@@ -51,7 +51,7 @@ def explain(
     Exit code 0: it was explained; 1: there is nothing of that name.
     """
     say = speaker(chosen)
-    with errors_reported(form):
+    with errors_reported(form, say):
         if topic is None:
             blocks = [_feature_block(feature, say) for feature in FEATURES]
         else:

@@ -63,7 +63,7 @@ def init_config(
     Exit code 0: it was written; 1: these settings do not go together, or a file is in the way.
     """
     say = speaker(chosen)
-    with errors_reported(Format.TEXT):
+    with errors_reported(Format.TEXT, say):
         wanted = tuple(recipes or ())
         is_asking = not (wanted or settings or dump_path or device is not None)
         if is_asking and sys.stdin.isatty():

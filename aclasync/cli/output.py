@@ -162,7 +162,9 @@ def plain(value: Any) -> Any:
 
 
 @contextmanager
-def errors_reported(form: Format, *, traceback: bool = False) -> Iterator[None]:
+def errors_reported(
+    form: Format, say: Speaker = ENGLISH_SPEAKER, *, traceback: bool = False
+) -> Iterator[None]:
     """Turn an error into a block on stderr, or the JSON object, and exit code 1."""
     try:
         yield
@@ -173,7 +175,7 @@ def errors_reported(form: Format, *, traceback: bool = False) -> Iterator[None]:
         if form is Format.JSON:
             print_json({"error": error_json(error)})
         else:
-            console(is_error=True).print(error_text(error))
+            console(is_error=True).print(error_text(error, say))
 
         raise typer.Exit(1) from None
 
@@ -199,15 +201,16 @@ def warnings_reported() -> Iterator[None]:
         library.removeHandler(handler)
 
 
-def error_text(error: AclError | CommandError) -> Text:
+def error_text(error: AclError | CommandError, say: Speaker = ENGLISH_SPEAKER) -> Text:
     """Return what happened, which call failed, its number, and all that was found."""
     if isinstance(error, CommandError):
-        return Text.assemble(("error", "bold red"), f": {error}")
+        return Text.assemble((say("severity.error"), "bold red"), f": {error}")
 
-    text = Text.assemble(("error", "bold red"), f": {error.detail}\n")
-    text.append(f"  call    {error.function}\n  number  {number_of(error.code)}")
+    text = Text.assemble((say("severity.error"), "bold red"), f": {error.detail}\n")
+    text.append(f"  {say('error.call')}{error.function}\n")
+    text.append(f"  {say('error.number')}{number_of(error.code)}")
     for note in getattr(error, "__notes__", ()):
-        text.append(f"\n  note    {note}")
+        text.append(f"\n  {say('error.note')}{note}")
 
     if isinstance(error, BackendUnavailableError):
         for name, why in error.refusals:
@@ -216,11 +219,11 @@ def error_text(error: AclError | CommandError) -> Text:
     if isinstance(error, ConfigError):
         for finding in error.findings:
             if finding.severity is not Severity.INFO:
-                text.append("\n").append_text(finding_text(finding))
+                text.append("\n").append_text(finding_text(finding, say))
 
     if isinstance(error, BaseExceptionGroup):
         for failure in error.exceptions:
-            text.append(f"\n  failed  {failure}")
+            text.append(f"\n  {say('error.failed')}{failure}")
 
     return text
 

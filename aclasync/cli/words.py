@@ -33,6 +33,10 @@ ENGLISH: Mapping[str, str] = {
     "severity.error": "error",
     "severity.warning": "warning",
     "severity.info": "info",
+    "error.call": "call    ",
+    "error.number": "number  ",
+    "error.note": "note    ",
+    "error.failed": "failed  ",
     # check --fix
     "fix.folder": "+ folder {folder}",
     "fix.ask": "Write this?",

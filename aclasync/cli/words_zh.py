@@ -19,6 +19,10 @@ CHINESE: Mapping[str, str] = {
     "severity.error": "错误",
     "severity.warning": "警告",
     "severity.info": "信息",
+    "error.call": "调用    ",
+    "error.number": "错误码  ",
+    "error.note": "说明    ",
+    "error.failed": "失败    ",
     # check --fix
     "fix.folder": "+ 文件夹 {folder}",
     "fix.ask": "写入吗？",

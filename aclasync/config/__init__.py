@@ -11,6 +11,7 @@ from .findings import Severity as Severity
 from .keys import FeatureSpec as FeatureSpec
 from .keys import KeySpec as KeySpec
 from .keys import Kind as Kind
+from .language import Language as Language
 from .resolve import Resolution as Resolution
 from .resolve import resolve_config as resolve_config
 from .schema import AclConfig as AclConfig

@@ -183,7 +183,7 @@ class Resolution:
 
     @property
     def tree(self) -> Located:
-        """The text as a recovering reader sees it: values, places, and faults of the syntax."""
+        """What a recovering reader makes of the text, with places, and faults of the syntax."""
         return self._located
 
     def located_drafts(self) -> Iterator[tuple[Draft, int]]:

@@ -71,6 +71,15 @@ def test_check_and_doctor_speak_chinese(cli_here, arguments, env):
     assert "Versions" not in said
 
 
+def test_refusal_is_told_in_chinese(cli_here):
+    """With its call and its number."""
+    env = {"ACLASYNC_BACKEND": "cann"}
+    said = cli_here("doctor", "--lang", "zh", env=env).stdout
+    assert "在这里打开会话会被拒绝" in said
+    assert "错误码  500000 INTERNAL_ERROR" in said
+    assert cli_here("explain", "xyzzy", "--lang", "zh").stderr.startswith("错误: 没有名为")
+
+
 def test_option_wins_over_the_locale(cli_here):
     """For somebody who wants to paste it into an English issue."""
     env = {"LC_ALL": "zh_CN.UTF-8"}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
+import json
 import re
 import string
 from pathlib import Path
 
 import pytest
 
-from aclasync import config
+from aclasync import Product, config, resolve_config
 from aclasync.config.catalog import ENGLISH, Phrase, Words
 from aclasync.config.catalog_zh import CHINESE, PHRASES
 from aclasync.config.check import kind_of
@@ -58,6 +59,17 @@ def test_finding_is_said_in_chinese_throughout(code: str) -> None:
         if ours.code != "I001":  # whose value is one
             said = re.sub(r"'[^']*'|\"[^\"]*\"", "", f"{ours.message} {ours.hint}")
             assert not ENGLISH_WORDS.search(said), said
+
+
+def test_every_recording_can_be_said_in_chinese() -> None:
+    """Whatever the values in it are."""
+    cases = Path(__file__).parents[1] / "conformance" / "cases"
+    for name in ("config", "profiler", "people"):
+        for line in (cases / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+            raw = json.loads(line)["config"].encode("utf-8", "surrogateescape")
+            resolution = resolve_config(raw, env={}, product=Product.ATLAS_A2)
+            chinese = resolution.in_language(Language.CHINESE)
+            assert [f.code for f in chinese.findings] == [f.code for f in resolution.findings]
 
 
 def test_language_is_kept_and_changes_nothing_else() -> None:
