@@ -6,7 +6,6 @@ import logging
 import math
 import threading
 import time
-from datetime import datetime
 from typing import TYPE_CHECKING, final
 
 from aclasync.errors import AclCode, BackendError, InvalidDeviceError
@@ -16,7 +15,7 @@ from aclasync.profiling.recorder import Recorder
 from .context import ThreadContexts
 from .device import EmbeddedDevice
 from .drain import DeviceLogs
-from .kerneloutput import KernelOutput, Plan, plan_output
+from .kerneloutput import KernelOutput, plan_output
 from .limits import check_limits
 from .settings import FINALIZE_FIELDS, INIT_FIELDS, Settings
 from .visible import visible_devices
@@ -60,8 +59,8 @@ class EmbeddedBackend:
         self._product = product
         self._environment = environment
         self._recorder: Recorder | None = None
-        self._output_plan: Plan | None = None
-        self._plan_output(_FRESH)
+        self._is_writing = False
+        self._output_plan = plan_output(None, environment, product)
         self._visible = visible_devices(devices, environment)
         self._settings = _FRESH
         self._before: dict[str, Settings] = {}
@@ -82,8 +81,8 @@ class EmbeddedBackend:
 
     @property
     def blocks(self) -> bool:
-        """Calls of the lifecycle wait for nothing but a profiling session's files."""
-        return self._settings.profiler is not None
+        """Calls of the lifecycle wait for nothing but the files of dumps and profiling."""
+        return self._is_writing
 
     @property
     def device_count(self) -> int:
@@ -127,8 +126,11 @@ class EmbeddedBackend:
         if step not in INIT_FIELDS:
             raise ValueError(f"the embedded device has no init step {step!r}")
 
+        effective = resolution.effective
+        # Known from the first step on, before one of them goes to the disk.
+        self._is_writing = not (effective.dump.value is None and effective.profiler.value is None)
         before = self._settings
-        after = before.with_step(step, resolution.effective)
+        after = before.with_step(step, effective)
         if step == "default_device" and after.default_device is not None:
             self._check_device(after.default_device, "default_device in the configuration")
         elif (
@@ -145,7 +147,7 @@ class EmbeddedBackend:
             )
 
         if step == "dump":
-            self._plan_output(after)
+            self._output_plan = plan_output(after.dump, self._environment, self._product)
 
         self._before[step] = before
         self._settings = after
@@ -233,10 +235,6 @@ class EmbeddedBackend:
         if self._recorder is not None:  # never finalized; what was recorded is worth keeping
             self._recorder.stop()
             self._recorder = None
-
-    def _plan_output(self, settings: Settings) -> None:
-        now = datetime.now().astimezone()
-        self._output_plan = plan_output(settings.dump, self._environment, self._product, now)
 
     def _check_device(self, device_id: int, function: str) -> None:
         if type(device_id) is not int or device_id not in range(self.device_count):

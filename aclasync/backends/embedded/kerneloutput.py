@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, final
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 from aclasync.config.features import DUMP_KERNEL_DATA, KERNEL_DATA
 from aclasync.dump.kernel_output import RecordKind, pack_dropped, pack_launch, pack_record
@@ -19,8 +19,6 @@ from aclasync.files import append_whole, make_folders
 from .fifo import Fifo
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from aclasync.backends.base import CoreKind, DeviceLimits
     from aclasync.config import DumpSettings, Environment
     from aclasync.product import Product
@@ -44,12 +42,13 @@ _launches = itertools.count(1)
 class Plan:
     """What is collected, and where it goes."""
 
+    #: Where it is relative, to the working directory when a device is opened.
     folder: Path
     kinds: frozenset[RecordKind]
 
 
 def plan_output(
-    dump: DumpSettings | None, environment: Environment, product: Product, began: datetime
+    dump: DumpSettings | None, environment: Environment, product: Product
 ) -> Plan | None:
     """Return what is collected; None if nothing is.
 
@@ -58,10 +57,10 @@ def plan_output(
     if product not in DUMP_KERNEL_DATA.products:
         return None
 
-    stamp = f"{began:%Y%m%d%H%M%S}"
+    stamp = time.strftime("%Y%m%d%H%M%S")
     root = environment.dump_path or environment.work_path
     if root:
-        return Plan(Path(root).absolute() / "printf" / stamp, frozenset(_KINDS.values()))
+        return Plan(Path(root) / "printf" / stamp, frozenset(_KINDS.values()))
 
     if dump is None or not dump.kernel_data or not dump.path:
         return None
@@ -76,7 +75,7 @@ class KernelOutput:
     """What the kernels of one device have said, until it is in their files."""
 
     def __init__(self, plan: Plan | None, device_id: int, limits: DeviceLimits) -> None:
-        self._plan = plan
+        self._plan = plan and evolve(plan, folder=plan.folder.absolute())
         self._device_id = device_id
         self._limits = limits
         self._lock = threading.Lock()
