@@ -1,1 +1,1 @@
-"""What dumps are: their files, and how they are read."""
+"""What a dump is: its files, which tensors go into it, and what can be done with one."""
