@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from .errors import ConfigError as ConfigError
     from .errors import ConfigMismatchError as ConfigMismatchError
     from .errors import DeviceError as DeviceError
+    from .errors import DumpError as DumpError
     from .errors import FeatureUnsupportedError as FeatureUnsupportedError
     from .errors import FinalizeError as FinalizeError
     from .errors import ForkedRuntimeError as ForkedRuntimeError
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from .errors import LifecycleError as LifecycleError
     from .errors import NoContextError as NoContextError
     from .errors import NotInitializedError as NotInitializedError
+    from .errors import OperatorError as OperatorError
     from .errors import ReentrantLifecycleError as ReentrantLifecycleError
     from .errors import RepeatFinalizeError as RepeatFinalizeError
     from .lifecycle.flush import FlushOutcome as FlushOutcome
@@ -104,6 +106,7 @@ _HOMES = {
         "ConfigError",
         "ConfigMismatchError",
         "DeviceError",
+        "DumpError",
         "FeatureUnsupportedError",
         "FinalizeError",
         "ForkedRuntimeError",
@@ -111,6 +114,7 @@ _HOMES = {
         "LifecycleError",
         "NoContextError",
         "NotInitializedError",
+        "OperatorError",
         "ReentrantLifecycleError",
         "RepeatFinalizeError",
     ),

@@ -15,7 +15,9 @@
     │   └── BackendUnavailableError no such backend can be opened here
     ├── DeviceError                 a call on a device failed
     │   ├── NoContextError          the calling thread has no context
+    │   ├── OperatorError           an operator failed, and an exception dump has it
     │   └── InvalidDeviceError      there is no such device
+    ├── DumpError                   a dump can't be read, or is not what it should be
     └── FeatureUnsupportedError     this product has no such call
 
 Imports nothing of ours but the numbers.
@@ -183,6 +185,34 @@ class NoContextError(DeviceError):
 
 class InvalidDeviceError(DeviceError):
     """There is no device of that number here."""
+
+
+class OperatorError(DeviceError):
+    """An operator failed while an exception dump was on.
+
+    `operator` and `op_type` name it; `dump_file` is where its inputs are, None if nowhere.
+    """
+
+    def __init__(  # noqa: PLR0917 (pickle gives them by position)
+        self,
+        code: int,
+        function: str,
+        detail: str,
+        operator: str = "",
+        op_type: str = "",
+        dump_file: str | None = None,
+    ) -> None:
+        super().__init__(code, function, detail)
+        self.operator: str = operator
+        self.op_type: str = op_type
+        self.dump_file: str | None = dump_file
+
+    def _fields(self) -> tuple[Any, ...]:
+        return (*super()._fields(), self.operator, self.op_type, self.dump_file)
+
+
+class DumpError(AclError):
+    """A dump file or folder can't be read, is broken, or is none."""
 
 
 class FeatureUnsupportedError(AclError):

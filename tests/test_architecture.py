@@ -27,7 +27,7 @@ ALLOWED = {
     "meanings": ({"codes", "config"}, PURE),
     "lifecycle": ({"codes", "errors", "product"}, PURE | {"attr", "attrs", "cattrs"}),
     "files": (set(), PURE | {"os"}),
-    "dump": ({"codes", "errors", "config", "files"}, None),
+    "dump": ({"codes", "errors", "config", "files", "lazy"}, None),
     "profiling": ({"codes", "errors", "config", "files"}, None),
     "backends": ({"codes", "errors", "product", "config", "files", "dump", "profiling"}, None),
     "runtime": ({"codes", "errors", "product", "config", "lifecycle", "backends"}, None),

@@ -10,6 +10,7 @@ from aclasync import __version__
 
 from .check import check
 from .doctor import doctor
+from .dump import dump
 from .explain import explain
 from .init_config import init_config
 from .kernel_output import kernel
@@ -35,8 +36,6 @@ app.command()(explain)
 app.command()(schema)
 app.command("init-config")(init_config)
 app.add_typer(prof, name="prof")
-
-dump: typer.Typer = typer.Typer(help="Look at what dumps have written.", no_args_is_help=True)
 dump.command()(kernel)
 app.add_typer(dump, name="dump")
 

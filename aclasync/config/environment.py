@@ -104,6 +104,11 @@ class Environment(Brief):
         return "ASCEND_WORK_PATH" if self.work_path else ""
 
     @property
+    def asks_for_exception_dump(self) -> bool:
+        """Whether a variable switches an exception dump on, whatever the configuration says."""
+        return bool(self.dump_scene or self.collect_path)
+
+    @property
     def profiler_variable(self) -> str:
         """The variable that takes the place of the `profiler` section; empty if none does."""
         if self.profiler_sample_config:

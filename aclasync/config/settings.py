@@ -78,6 +78,12 @@ class DumpSettings(Brief):
     is_overflow: bool = False
 
     @property
+    def is_data_dump(self) -> bool:
+        """Whether tensors of runs that succeed are written."""
+        chosen = bool(self.targets) or self.is_single_op or self.is_overflow
+        return chosen and not self.is_exception
+
+    @property
     def is_exception(self) -> bool:
         """Whether it waits for an operator to fail."""
         return self.scene in EXCEPTION_SCENES

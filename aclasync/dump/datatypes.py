@@ -214,18 +214,26 @@ def element_of(number: int) -> Element | None:
 def dtype_of(number: int) -> np.dtype[Any] | None:
     """Return what numpy or the installed ml_dtypes holds a data type in; None if neither does."""
     element = element_of(number)
-    if element is None:
+    try:
+        return named_dtype(element.name) if element is not None else None
+    except AttributeError:
         return None
 
+
+def named_dtype(name: str) -> np.dtype[Any]:
+    """Return a type of numpy's or of ml_dtypes' by its name.
+
+    Raises:
+      AttributeError: the installed ml_dtypes has none of that name.
+    """
     try:
-        return np.dtype(element.name)
+        return np.dtype(name)
     except TypeError:
         # Few dumps need it, and numpy knows its types only after its import.
         import ml_dtypes  # noqa: PLC0415
 
-        return (
-            np.dtype(getattr(ml_dtypes, element.name)) if hasattr(ml_dtypes, element.name) else None
-        )
+        dtype: np.dtype[Any] = np.dtype(getattr(ml_dtypes, name))
+        return dtype
 
 
 def data_type_of(array: np.ndarray[Any, Any]) -> DataType:

@@ -5,8 +5,9 @@ Decides how values become such a file and back. Knows nothing of folders, names 
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -26,6 +27,9 @@ from .message import dump_data_class
 VERSION = "2.0"
 #: Bytes of the header's length, which stands in front, little-endian.
 LENGTH_BYTES = 8
+
+#: Attributes of the header that are JSON lists of the tensors' names.
+INPUT_NAMES, OUTPUT_NAMES = "input_names", "output_names"
 
 #: What numpy has at the most.
 MOST_AXES = 64
@@ -92,7 +96,7 @@ def encode(operator: Operator, time_us: int, *, name: str | None = None) -> Enco
         op_name=operator.name if name is None else name,
         dfx_message=operator.message,
     )
-    for key, value in operator.attributes.items():
+    for key, value in (*operator.attributes.items(), *_names_of(operator)):
         message.attr.add(name=key, value=value)
 
     payload = []
@@ -113,6 +117,14 @@ def encode(operator: Operator, time_us: int, *, name: str | None = None) -> Enco
     front = memoryview(len(header).to_bytes(LENGTH_BYTES, "little") + header)
     pieces = [front, *(piece for piece in payload if piece.nbytes)]
     return Encoded(pieces, sum(piece.nbytes for piece in pieces))
+
+
+def _names_of(operator: Operator) -> Iterator[tuple[str, str]]:
+    """Yield attributes that say what the tensors are called in the model, if they have names."""
+    for key, tensors in ((INPUT_NAMES, operator.inputs), (OUTPUT_NAMES, operator.outputs)):
+        names = [tensor.name for tensor in tensors if tensor.is_described]
+        if any(names):
+            yield key, json.dumps(names, ensure_ascii=False)
 
 
 def _describe(described: Any, tensor: Tensor) -> memoryview:

@@ -1,4 +1,4 @@
-"""What the sweeps run: one user of the runtime, who else is there, and what must hold afterwards."""
+"""What the sweeps run: one user of the runtime, who else is there, and what must hold after."""
 
 from __future__ import annotations
 
@@ -94,10 +94,9 @@ async def first_entry(stage: Stage) -> None:
 
 
 async def nested_entry(stage: Stage) -> None:
-    async with acl_session(stage.config):
-        async with acl_session(), acl_session(dict(CONFIG)) as inner:
-            assert inner.ref_count >= 3
-            await anyio.lowlevel.checkpoint()
+    async with acl_session(stage.config), acl_session(), acl_session(dict(CONFIG)) as inner:
+        assert inner.ref_count >= 3
+        await anyio.lowlevel.checkpoint()
 
 
 async def exit_of_one_of_many(stage: Stage) -> None:
@@ -148,9 +147,12 @@ async def model(stage: Stage) -> None:
     import numpy as np  # noqa: PLC0415  # the embedded extra
 
     image = np.zeros((1, 1, 8, 8), np.float32)
-    async with acl_session(stage.config) as session, session.open_device() as opened:
-        async with opened.load_model(DIGITS) as loaded:
-            await loaded.execute({"image": image})
+    async with (
+        acl_session(stage.config) as session,
+        session.open_device() as opened,
+        opened.load_model(DIGITS) as loaded,
+    ):
+        await loaded.execute({"image": image})
 
 
 async def callbacks(stage: Stage) -> None:

@@ -90,6 +90,4 @@ def run_counted(library: str, main: Callable[[Steps], Awaitable[T]]) -> T:
         loop.steps = steps
         return loop
 
-    return anyio.run(
-        main, steps, backend="asyncio", backend_options={"loop_factory": make_loop}
-    )
+    return anyio.run(main, steps, backend="asyncio", backend_options={"loop_factory": make_loop})

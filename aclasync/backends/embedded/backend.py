@@ -8,7 +8,12 @@ import threading
 import time
 from typing import TYPE_CHECKING, final
 
-from aclasync.errors import AclCode, BackendError, InvalidDeviceError
+from aclasync.errors import (
+    AclCode,
+    BackendError,
+    BackendUnavailableError,
+    InvalidDeviceError,
+)
 from aclasync.profiling.options import options_of
 from aclasync.profiling.recorder import Recorder
 
@@ -24,8 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from aclasync.backends.base import LogTally
-    from aclasync.config import Environment, Resolution
+    from aclasync.config import DumpSettings, Environment, Resolution
+    from aclasync.dump.exceptions import ExceptionDump
     from aclasync.product import Product
+
+    from .dumping import DataDump, DumpReport
 
 _logger = logging.getLogger("aclasync.backends")
 
@@ -64,6 +72,9 @@ class EmbeddedBackend:
         self._visible = visible_devices(devices, environment)
         self._settings = _FRESH
         self._before: dict[str, Settings] = {}
+        self._data_dump: DataDump | None = None
+        self._exception_dump: ExceptionDump | None = None
+        self._start_dump(None)
         self._contexts = ThreadContexts()
         self._logs = DeviceLogs(environment, log_latency)
         self._lock = threading.Lock()
@@ -110,6 +121,11 @@ class EmbeddedBackend:
         return self._settings
 
     @property
+    def dump_report(self) -> DumpReport | None:
+        """What came of the data dump so far, kept after its end; None without one."""
+        return self._data_dump.report() if self._data_dump else None
+
+    @property
     def handles(self) -> tuple[EmbeddedDevice, ...]:
         """Every open handle, the oldest first."""
         with self._lock:
@@ -128,7 +144,11 @@ class EmbeddedBackend:
 
         effective = resolution.effective
         # Known from the first step on, before one of them goes to the disk.
-        self._is_writing = not (effective.dump.value is None and effective.profiler.value is None)
+        self._is_writing = (
+            effective.dump.value is not None
+            or effective.profiler.value is not None
+            or self._environment.asks_for_exception_dump
+        )
         before = self._settings
         after = before.with_step(step, effective)
         if step == "default_device" and after.default_device is not None:
@@ -148,6 +168,7 @@ class EmbeddedBackend:
 
         if step == "dump":
             self._output_plan = plan_output(after.dump, self._environment, self._product)
+            self._start_dump(after.dump)
 
         self._before[step] = before
         self._settings = after
@@ -167,6 +188,9 @@ class EmbeddedBackend:
 
         before = self._before.pop(step, None)
         if before is not None:
+            if step == "dump":
+                self._start_dump(None)
+
             self._settings = self._settings.with_fields_of(before, INIT_FIELDS[step])
 
     def stop(self, step: str) -> None:
@@ -181,6 +205,11 @@ class EmbeddedBackend:
         if step == "profiling_stop" and self._recorder is not None:
             self._recorder.stop()
             self._recorder = None
+        if step == "dump_stop":
+            if self._data_dump is not None:
+                self._data_dump.close()
+
+            self._exception_dump = None
 
         self._settings = self._settings.with_fields_of(_FRESH, FINALIZE_FIELDS[step])
 
@@ -212,6 +241,8 @@ class EmbeddedBackend:
             closed=self._forget,
             output=KernelOutput(self._output_plan, device_id, limits),
             recorder=self._recorder,
+            data_dump=self._data_dump,
+            exception_dump=self._exception_dump,
         )
         with self._lock:
             self._handles.append(device)
@@ -235,6 +266,28 @@ class EmbeddedBackend:
         if self._recorder is not None:  # never finalized; what was recorded is worth keeping
             self._recorder.stop()
             self._recorder = None
+
+    def _start_dump(self, settings: DumpSettings | None) -> None:
+        """Set up what the configuration and the environment have dumped.
+
+        Raises:
+          BackendUnavailableError: numpy or protobuf is not installed.
+        """
+        is_exception = settings is not None and settings.is_exception
+        is_data = settings is not None and settings.is_data_dump
+        self._data_dump = self._exception_dump = None
+        if not (is_data or is_exception or self._environment.asks_for_exception_dump):
+            return
+
+        try:
+            # Needs numpy, and most sessions dump nothing.
+            from .dumping import start_dumps  # noqa: PLC0415
+        except ImportError as exc:
+            detail = 'dumps need numpy and protobuf: pip install "aclasync[embedded]"'
+            refusals = [(exc.name or "a package", str(exc))]
+            raise BackendUnavailableError("aclInit", detail, refusals) from exc
+
+        self._data_dump, self._exception_dump = start_dumps(settings, self._environment)
 
     def _check_device(self, device_id: int, function: str) -> None:
         if type(device_id) is not int or device_id not in range(self.device_count):

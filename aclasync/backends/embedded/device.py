@@ -23,16 +23,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aclasync.backends.base import CoreKind, DeviceLimits, LogLevel, OpCacheCounts
+    from aclasync.dump.exceptions import ExceptionDump
     from aclasync.product import Product
     from aclasync.profiling.recorder import Recorder
 
     from .context import ThreadContexts
     from .devicelog import DeviceLog
-    from .engine import OnnxModel
+    from .dumping import DataDump
+    from .engine import Explain, OnnxModel
     from .kerneloutput import KernelOutput
     from .operators import CompiledOp, Operators
     from .opsignature import Signature
-    from .ort import OpenEngine, Session
+    from .ort import OpenEngine, Session, Watch
 
 
 @final
@@ -50,6 +52,8 @@ class EmbeddedDevice:
         closed: Callable[[EmbeddedDevice], None],
         output: KernelOutput,
         recorder: Recorder | None = None,
+        data_dump: DataDump | None = None,
+        exception_dump: ExceptionDump | None = None,
     ) -> None:
         self._context = Context(device_id)
         self._limits = limits
@@ -57,6 +61,8 @@ class EmbeddedDevice:
         self._contexts = contexts
         self._log = log
         self._closed = closed
+        self._data_dump = data_dump
+        self._exception_dump = exception_dump
         self._models: list[OnnxModel] = []
         self._kernels = Kernels()
         self._output = output
@@ -124,9 +130,14 @@ class EmbeddedDevice:
                 session.finish()
 
         is_timed = self._times is not None and self._times.options.has_operators
-        opener = partial(open_session, kernels=self._kernels, watch=watch if is_timed else None)
         began = time.perf_counter_ns()
-        model = load_model(path, require=self.require, closed=closed, opener=opener)
+        model = load_model(
+            path,
+            require=self.require,
+            closed=closed,
+            opener=partial(self._open_model, watch=watch if is_timed else None),
+            explain=self._explainer(path),
+        )
         self._models.append(model)
         if self._recorder is None:
             return model
@@ -209,6 +220,24 @@ class EmbeddedDevice:
         from . import operators  # noqa: PLC0415 (imports numpy and onnx)
 
         return operators.Operators(self._cache, self._kernels, self._recorder, self._times)
+
+    def _open_model(self, path: Path, *, watch: Watch | None) -> Session:
+        session = open_session(path, kernels=self._kernels, watch=watch)
+        if self._data_dump is None:
+            return session
+
+        return self._data_dump.inspect(
+            self.device_id, path, session, partial(open_session, kernels=self._kernels)
+        )
+
+    def _explainer(self, path: Path) -> Explain | None:
+        if self._exception_dump is None:
+            return None
+
+        from .postmortem import Postmortem  # noqa: PLC0415 (imports numpy)
+
+        opener = partial(open_session, kernels=self._kernels)
+        return Postmortem(self._exception_dump, self.device_id, path, opener).explain
 
     def require(self, function: str) -> None:
         """Refuse, as `function`, to go on unless this device is current on the calling thread.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 from aclasync.backends.base import TensorSpec
 from aclasync.errors import AclCode, AclError, DeviceError
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _LOAD = "aclmdlLoadFromFile"
 _EXECUTE = "aclmdlExecute"
 
+#: Given what a failed run was fed and what it raised, returns a better error if there is one.
+Explain: TypeAlias = "Callable[[Mapping[str, Any], Exception], DeviceError | None]"
+
 
 def load_model(
     path: Path,
@@ -26,10 +29,11 @@ def load_model(
     require: Callable[[str], None],
     closed: Callable[[OnnxModel], None],
     opener: Callable[[Path], Session] = open_session,
+    explain: Explain | None = None,
 ) -> OnnxModel:
     """Load a file; `require` is asked before every run, `closed` is told of the unloading.
 
-    `opener` is what the engine is opened with.
+    `opener` is what the engine is opened with; `explain` is asked what failed in a failed run.
 
     Raises:
       BackendUnavailableError: ONNX Runtime is not installed.
@@ -38,7 +42,7 @@ def load_model(
     _require_readable(path)
 
     session = opener(path)
-    return OnnxModel(path, session, require=require, closed=closed)
+    return OnnxModel(path, session, require=require, closed=closed, explain=explain)
 
 
 def _require_readable(path: Path) -> None:
@@ -72,11 +76,13 @@ class OnnxModel:
         *,
         require: Callable[[str], None],
         closed: Callable[[OnnxModel], None],
+        explain: Explain | None = None,
     ) -> None:
         self._path = path
         self._session: Session | None = session
         self._require = require
         self._closed = closed
+        self._explain = explain
         self._inputs = tuple(map(_tensor_spec, session.get_inputs()))
         self._outputs = tuple(map(_tensor_spec, session.get_outputs()))
 
@@ -117,6 +123,10 @@ class OnnxModel:
         except AclError:  # an operator in Python has said it
             raise
         except Exception as exc:  # its exceptions share no narrower class
+            error = self._explain(feed, exc) if self._explain is not None else None
+            if error is not None:
+                raise error from exc
+
             detail = f"the model {self._path} failed: {exc}"
             raise DeviceError(AclCode.FAILURE, _EXECUTE, detail) from exc
 

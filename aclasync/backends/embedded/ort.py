@@ -69,6 +69,21 @@ class Session(Protocol):
         ...
 
 
+class Open(Protocol):
+    """Opens a model."""
+
+    def __call__(
+        self,
+        model: Path | bytes,
+        *,
+        name: str = ...,
+        folder: Path | None = ...,
+        optimised: bool = ...,
+    ) -> Session:
+        """Open a file or a serialised model; see `open_session`."""
+        ...
+
+
 def open_session(
     model: Path | bytes,
     *,

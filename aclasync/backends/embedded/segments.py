@@ -273,8 +273,8 @@ def _reads(node: NodeProto) -> set[str]:
             # What it gives back need not be made inside.
             read = {value.name for value in graph.output}.union(*map(_reads, graph.node))
             made = {name for inner in graph.node for name in inner.output}
-            own = (*graph.input, *graph.initializer)
-            names |= read - made - {value.name for value in own}
+            given = {value.name for value in graph.input} | {w.name for w in graph.initializer}
+            names |= read - made - given
 
     return names
 
