@@ -210,9 +210,13 @@ class EmbeddedDevice:
           DeviceError: there is no such operator, something does not fit it, or it failed.
         """
         self.require("aclopExecuteV2")
-        return self._single.execute(
+        values = self._single.execute(
             op_type, inputs, attributes, domain=domain, outputs=outputs, is_dynamic=is_dynamic
         )
+        if self._data_dump is not None:
+            self._data_dump.observe_op(self.device_id, op_type, inputs, values)
+
+        return values
 
     @cached_property
     def _single(self) -> Operators:

@@ -11,16 +11,18 @@ import logging
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
 from attrs import frozen
 
 from aclasync.config.dump_path import judge_dump_path
 from aclasync.dump import records
 from aclasync.dump.exceptions import ExceptionDump, start_exception_dump
+from aclasync.dump.format import Operator, Tensor
 from aclasync.dump.names import time_digits
 from aclasync.dump.plan import (
     STEP_RULE,
@@ -90,6 +92,7 @@ class DataDump:
         self._matches: Counter[str] = Counter()
         self._hints: dict[str, str] = {}
         self._exposures: list[Exposure] = []
+        self._single_ops = itertools.count()
         self._is_closed = False
 
     @property
@@ -143,6 +146,29 @@ class DataDump:
             self._exposures.append(exposure)
 
         return InspectedSession(session, exposure, dump, is_repeatable=graph.is_repeatable)
+
+    def observe_op(
+        self, device_id: int, op_type: str, inputs: Sequence[Any], outputs: Sequence[Any]
+    ) -> None:
+        """Write an operator that was executed alone, if such are dumped or it has overflowed."""
+        settings = self._settings
+        if not (settings.is_single_op or settings.is_overflow):
+            return
+
+        given = _arrays_of(inputs)
+        made = _arrays_of(outputs)
+        if settings.is_overflow:
+            if not records.overflows([tensor.array for tensor in given], outputs):
+                return
+        else:
+            given = given if settings.mode in ("input", "all") else []
+            made = made if settings.mode in ("output", "all") else []
+
+        number = next(self._single_ops)
+        operator = Operator(
+            op_type=op_type, name=op_type, task_id=number, inputs=given, outputs=made
+        )
+        self._writer.write(operator, str(device_id))
 
     def _plan(self, name: str, graph: Graph) -> Plan:
         if self._settings.is_overflow:
@@ -256,6 +282,15 @@ class ModelDump:
         """Write what is chosen of a run."""
         for operator in self._records(self._plan, self._operators, values):
             self._dump.writer.write(operator, *self._folders, str(step))
+
+
+def _arrays_of(values: Sequence[Any]) -> list[Tensor]:
+    """Return the tensors among an operator's values; what is left out has no place in a dump."""
+    return [
+        Tensor(np.asarray(value), at)
+        for at, value in enumerate(values)
+        if hasattr(value, "__array__")
+    ]
 
 
 def _base_folder(path: str) -> Path:
