@@ -201,8 +201,8 @@ class Core:
     def abandon(self) -> None:
         """Let go of the device without a finalize; for tests, which throw the runtime away."""
         process.unwatch(self)
-        if self.span is not None and self.span.backend is not None:
-            self.span.backend.close()
+        if self.span is not None:
+            self.span.let_go()
 
     # Transitions
 

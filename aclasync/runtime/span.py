@@ -138,16 +138,26 @@ class Span:
             try:
                 await self._call_backend(backend.close)
             finally:
-                if self._thread is not None:
-                    self._thread.close()
+                self._end_thread()
 
     def drop(self) -> None:
         """Let go of the backend without waiting; contexts that were entered stay so."""
         for callback, _ in self._entered.values():
             _log.error("the context of the %s can't be exited any more", callback)
 
-        if self.backend is not None:
-            self.backend.close()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Close the backend without waiting, and end the thread of its calls."""
+        try:
+            if self.backend is not None:
+                self.backend.close()
+        finally:
+            self._end_thread()
+
+    def _end_thread(self) -> None:
+        if self._thread is not None:
+            self._thread.close()
 
     # Callbacks
 
