@@ -174,8 +174,8 @@ class DeviceRecorder:
         self.options = options
         #: What makes a time of `time.perf_counter_ns` one since the epoch.
         self.epoch_ns = epoch_ns
-        self.storage = Storage(folder, options.limit_mb)
-        self.totals = Totals()
+        self.storage: Storage = Storage(folder, options.limit_mb)
+        self.totals: Totals = Totals()
         self._names = Names(self.storage)
         self._runs = Track(self.storage, RUNS)
         self._operators = Track(self.storage, OPERATORS)

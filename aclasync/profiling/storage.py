@@ -62,9 +62,9 @@ class Storage:
         self._size = 0
         self._is_failed = False
         #: Bytes that had to go for newer ones.
-        self.aged_bytes = 0
+        self.aged_bytes: int = 0
         #: Bytes that could not be written.
-        self.lost_bytes = 0
+        self.lost_bytes: int = 0
         make_folders(folder / DATA, FOLDER_MODE)
         if not self._limit:
             _logger.warning(

@@ -83,7 +83,7 @@ class KernelOutput:
         self._lost = 0
         self._has_failed = False
         #: Records that a full FIFO had to let go.
-        self.dropped = 0
+        self.dropped: int = 0
 
     def wants(self, kind: RecordKind) -> bool:
         """Whether records of that kind are collected."""
