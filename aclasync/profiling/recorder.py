@@ -50,7 +50,7 @@ class Recorder:
     def __init__(self, options: Options, *, work_path: str | None, product: str) -> None:
         place = make_session_folder(options.output, work_path)
         self.options = options
-        self.folder = place.folder
+        self.folder: Path = place.folder
         for where, why in place.refused:
             _logger.warning("profiling: can't use %s: %s; writing to %s", where, why, self.folder)
 
