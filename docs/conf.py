@@ -42,10 +42,11 @@ nitpick_ignore_regex = [
     (r"py:class", r"(aclasync\..*\.)?(T|C|Args)"),
     (r"py:class", r"ConfigSource|BackendName|MismatchName|InitRequest"),
     (r"py:class", r"aclasync\.backends\.base\.(Backend|DeviceHandle|ModelHandle|LogTally)"),
+    (r"py:class", r"aclasync\.backends\.base\.OpCacheCounts"),
     (r"py:class", r"aclasync\.config\.(dump_path|source|steps|text|located|environment)\..*"),
     (r"py:class", r"aclasync\.config\.(findings\.Draft|schema\..*Section|settings\..*Settings)"),
     (r"py:class", r"aclasync\.product\.LifecycleRules"),
-    (r"py:class", r"aclasync\.runtime\.(core|hop|errtext)\..*"),
+    (r"py:class", r"aclasync\.runtime\.((core|hop|errtext)\..*|device\.KernelFunction)"),
     (r"py:class", r"aclasync\.lifecycle\.callbacks\.Callback"),
 ]
 
