@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from aclasync import Product
 from aclasync.config import resolve_config
 
 MODEL = [{"model_name": "digits"}]
@@ -21,7 +22,8 @@ MODEL = [{"model_name": "digits"}]
 )
 def test_data_or_exception(keys: dict[str, object], expected: tuple[bool, bool]) -> None:
     """An exception dump waits for a failure, whatever is listed beside it."""
-    resolution = resolve_config({"dump": {"dump_path": "/tmp", **keys}}, env={})
+    section = {"dump_path": "/d", **keys}
+    resolution = resolve_config({"dump": section}, env={}, product=Product.ATLAS_A2)
     settings = resolution.effective.dump.value
     assert settings is not None
     assert (settings.is_data_dump, settings.is_exception) == expected
