@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import threading
 from collections.abc import Awaitable, Callable, Coroutine
 from types import FrameType
-from typing import Any, Literal, TypeAlias, TypeVar, TypeVarTuple
+from typing import Any, Literal, Self, TypeAlias, TypeVar, TypeVarTuple
 
 import anyio
 
@@ -65,9 +67,10 @@ async def _guarded(main: Callable[[*Args], Awaitable[T]], args: tuple[*Args]) ->
     guard = _SignalGuard()
     results: list[T] = []
     failures: list[BaseException] = []
-    with guard.installed():
+    with guard.installed(), _Alarm() as alarm:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(guard.cancel_on_signal)
+            tasks.start_soon(alarm.ring)
             with guard.scope:
                 try:
                     results.append(await main(*args))
@@ -110,6 +113,44 @@ class _SignalGuard:
             os._exit(128 + number)
 
         self._wakeup.wake()
+
+
+class _Alarm:
+    """Ends the sleep of an event loop when a signal arrives, for the time of a `with`.
+
+    A handler runs between two steps of Python code. A signal that comes after the last of them and
+    before the loop sleeps would wait until something else wakes the loop. trio and uvloop see to
+    that themselves, asyncio only for handlers of its own.
+    """
+
+    def __init__(self) -> None:
+        self._bell, self._button = socket.socketpair()
+        self._bell.setblocking(False)
+        self._button.setblocking(False)
+
+    def __enter__(self) -> Self:
+        self._put_in_place(-1, self._button.fileno())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._put_in_place(self._button.fileno(), -1)
+        self._bell.close()
+        self._button.close()
+
+    async def ring(self) -> None:
+        """Be the task that is woken; to be cancelled."""
+        while True:
+            await anyio.wait_readable(self._bell)
+            self._bell.recv(4096)
+
+    def _put_in_place(self, expected: int, fd: int) -> None:
+        """Let the interpreter write to `fd` at a signal, if it writes to the expected one now."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+
+        found = signal.set_wakeup_fd(fd, warn_on_full_buffer=False)
+        if found != expected:
+            signal.set_wakeup_fd(found)
 
 
 class _Handlers:

@@ -6,8 +6,12 @@ What it says about itself is the last line of its output, as JSON.
 from __future__ import annotations
 
 import asyncio
+import ctypes
+import functools
 import json
+import operator
 import os
+import selectors
 import signal
 import sys
 import threading
@@ -111,6 +115,49 @@ def signalled(phase: str, name: str, count: str, library: str) -> None:
             report(spy)
 
 
+class Untimely:
+    """An epoll that is signalled once between the last step of Python code and its sleep."""
+
+    def __init__(self, poll: Callable[..., object], number: int) -> None:
+        self._poll = poll
+        self.kill = functools.partial(ctypes.CDLL(None).kill, os.getpid(), number)
+        self.is_armed = False
+
+    def poll(self, *arguments: object) -> object:
+        sleep = functools.partial(self._poll, *arguments)
+        if not self.is_armed:
+            return sleep()
+
+        self.is_armed = False
+        # One call that runs in C from end to end, so that no handler can run in it.
+        return list(map(operator.call, (self.kill, sleep)))[-1]
+
+
+def signalled_before_sleep(name: str) -> None:
+    """Be signalled when it is too late for the handler and too early to end the loop's sleep."""
+    selector = selectors.EpollSelector()
+    untimely = Untimely(selector._selector.poll, signal.Signals[name])
+    for method in ("register", "unregister", "modify", "close"):
+        setattr(untimely, method, getattr(selector._selector, method))
+
+    selector._selector = untimely
+
+    async def main() -> None:
+        async with acl_session({}):
+            asyncio.get_running_loop().call_soon(setattr, untimely, "is_armed", True)
+            await anyio.sleep_forever()
+
+    spy = SpyBackend()
+    with fresh_runtime(backend=spy):
+        try:
+            aclasync.run(
+                main,
+                backend_options={"loop_factory": lambda: asyncio.SelectorEventLoop(selector)},
+            )
+        finally:
+            report(spy)
+
+
 def leaves_by(ending: str) -> None:
     """Let something end the body of a session."""
     spy = SpyBackend()
@@ -174,6 +221,7 @@ def holds() -> None:
 
 ENDINGS: dict[str, Callable[..., None]] = {
     "signalled": signalled,
+    "signalled_before_sleep": signalled_before_sleep,
     "leaves_by": leaves_by,
     "exits_while": exits_while,
     "holds": holds,

@@ -76,6 +76,14 @@ def test_signal_in_any_phase_ends_the_process_in_order(
         assert (state["flush"], state["left"]) == ("SKIPPED", 1)
 
 
+def test_signal_before_the_loop_sleeps_is_not_slept_through(program) -> None:
+    """Python runs handlers between two steps of code; after the last one nobody looks any more."""
+    process = program("-m", "tests.robust.child", "signalled_before_sleep", "SIGTERM")
+    code, out, err = ended(process)
+    assert code == 143, err
+    assert said(out)["last"] == "finalize.OTHER"
+
+
 @pytest.mark.parametrize(
     ("ending", "code", "told"),
     [("sys.exit", 7, ""), ("exception", 1, "LookupError"), ("SIGINT", -2, "KeyboardInterrupt")],
