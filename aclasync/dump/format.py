@@ -77,6 +77,15 @@ class Operator:
         return (*self.inputs, *self.outputs)
 
 
+def tensors_of(values: Sequence[Any]) -> list[Tensor]:
+    """Return the tensors among an operator's values; what is left out has no place in a dump."""
+    return [
+        Tensor(np.asarray(value), at)
+        for at, value in enumerate(values)
+        if hasattr(value, "__array__")
+    ]
+
+
 class Encoded(NamedTuple):
     """A dump file in pieces, in their order; no tensor is copied that lies as the file has it."""
 

@@ -32,9 +32,11 @@ if TYPE_CHECKING:
     from .dumping import DataDump
     from .engine import Explain, OnnxModel
     from .kerneloutput import KernelOutput
+    from .kernels import ExplainCall
     from .operators import CompiledOp, Operators
     from .opsignature import Signature
     from .ort import OpenEngine, Session, Watch
+    from .postmortem import Postmortem
 
 
 @final
@@ -164,6 +166,7 @@ class EmbeddedDevice:
             core_kind=core_kind,
             cores=cores,
             observe=self._observe_kernel if self._times else None,
+            explain=self._explain_call,
             mark=self._times.mark if self._times and self._times.options.has_marks else None,
         )
         self._kernels.add(kernel)
@@ -223,7 +226,9 @@ class EmbeddedDevice:
         import_engine("aclopExecuteV2")
         from . import operators  # noqa: PLC0415 (imports numpy and onnx)
 
-        return operators.Operators(self._cache, self._kernels, self._recorder, self._times)
+        return operators.Operators(
+            self._cache, self._kernels, self._recorder, self._times, self._explain_call
+        )
 
     def _open_model(self, path: Path, *, watch: Watch | None) -> Session:
         session = open_session(path, kernels=self._kernels, watch=watch)
@@ -234,14 +239,27 @@ class EmbeddedDevice:
             self.device_id, path, session, partial(open_session, kernels=self._kernels)
         )
 
-    def _explainer(self, path: Path) -> Explain | None:
+    @cached_property
+    def _postmortem(self) -> Postmortem | None:
         if self._exception_dump is None:
             return None
 
         from .postmortem import Postmortem  # noqa: PLC0415 (imports numpy)
 
+        return Postmortem(self._exception_dump, self.device_id)
+
+    @property
+    def _explain_call(self) -> ExplainCall | None:
+        return self._postmortem.explain_call if self._postmortem is not None else None
+
+    def _explainer(self, path: Path) -> Explain | None:
+        if self._postmortem is None:
+            return None
+
+        from .postmortem import ModelPostmortem  # noqa: PLC0415 (as above)
+
         opener = partial(open_session, kernels=self._kernels)
-        return Postmortem(self._exception_dump, self.device_id, path, opener).explain
+        return ModelPostmortem(self._postmortem, path, opener).explain
 
     def require(self, function: str) -> None:
         """Refuse, as `function`, to go on unless this device is current on the calling thread.

@@ -16,13 +16,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
 from attrs import frozen
 
 from aclasync.config.dump_path import judge_dump_path
 from aclasync.dump import records
 from aclasync.dump.exceptions import ExceptionDump, start_exception_dump
-from aclasync.dump.format import Operator, Tensor
+from aclasync.dump.format import Operator, tensors_of
 from aclasync.dump.names import time_digits
 from aclasync.dump.plan import (
     STEP_RULE,
@@ -155,8 +154,8 @@ class DataDump:
         if not (settings.is_single_op or settings.is_overflow):
             return
 
-        given = _arrays_of(inputs)
-        made = _arrays_of(outputs)
+        given = tensors_of(inputs)
+        made = tensors_of(outputs)
         if settings.is_overflow:
             if not records.overflows([tensor.array for tensor in given], outputs):
                 return
@@ -282,15 +281,6 @@ class ModelDump:
         """Write what is chosen of a run."""
         for operator in self._records(self._plan, self._operators, values):
             self._dump.writer.write(operator, *self._folders, str(step))
-
-
-def _arrays_of(values: Sequence[Any]) -> list[Tensor]:
-    """Return the tensors among an operator's values; what is left out has no place in a dump."""
-    return [
-        Tensor(np.asarray(value), at)
-        for at, value in enumerate(values)
-        if hasattr(value, "__array__")
-    ]
 
 
 def _base_folder(path: str) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Protocol, final
 
 from attrs import frozen
 
@@ -155,6 +155,23 @@ class EmbeddedKernelContext:
 Observer = Callable[[str, str, int, Sequence[Any], Sequence[Any]], None]
 
 
+class ExplainCall(Protocol):
+    """Makes a better error of one that an operator's call has ended with."""
+
+    def __call__(
+        self,
+        error: AclError,
+        *,
+        op_type: str,
+        name: str,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        model: bytes = ...,
+    ) -> AclError:
+        """Return it; see `Postmortem.explain_call`."""
+        ...
+
+
 @final
 @frozen(kw_only=True, eq=False)
 class PythonKernel:
@@ -167,6 +184,8 @@ class PythonKernel:
     cores: int = 1
     #: Told of every call that succeeded.
     observe: Observer | None = None
+    #: Asked about every call that failed.
+    explain: ExplainCall | None = None
     mark: Callable[[str], None] | None = None
 
     def call(
@@ -182,6 +201,24 @@ class PythonKernel:
         Raises:
           DeviceError: it raised, or returned something else.
         """
+        try:
+            return self._call(inputs, attributes, name=name, outputs=outputs)
+        except AclError as exc:
+            if self.explain is None:
+                raise
+
+            raise self.explain(
+                exc, op_type=self.op_type, name=name, inputs=inputs, attributes=attributes
+            ) from exc
+
+    def _call(
+        self,
+        inputs: Sequence[Any],
+        attributes: Mapping[str, Any],
+        *,
+        name: str,
+        outputs: int | None,
+    ) -> list[Any]:
         import numpy as np  # noqa: PLC0415 (loaded by the operator's inputs already)
 
         launch = Launch(self.output, self.output.begin_launch(), self, name, self.mark)

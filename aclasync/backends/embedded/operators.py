@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from aclasync.profiling.recorder import DeviceRecorder, Recorder
 
-    from .kernels import Kernels
+    from .kernels import ExplainCall, Kernels
     from .opcache import OpCache
     from .ort import Session
 
@@ -45,6 +45,8 @@ class CompiledOp:
     """A model of one operator, ready to run."""
 
     session: Session
+    #: The model itself, serialised.
+    model: bytes
     #: Names of its inputs that are given.
     inputs: tuple[str, ...]
 
@@ -59,10 +61,12 @@ class Operators:
         kernels: Kernels,
         recorder: Recorder | None,
         times: DeviceRecorder | None,
+        explain: ExplainCall | None,
     ) -> None:
         self._cache = cache
         self._kernels = kernels
         self._times = times
+        self._explain = explain
         self._record_call = recorder and recorder.call("ascendcl", _EXECUTE)
         self._record_compile = recorder and recorder.call("ge_api", _COMPILE)
 
@@ -86,8 +90,7 @@ class Operators:
             raise DeviceError(AclCode.OP_LOAD_FAILED, _LOAD, detail) from exc
 
         signature = signature_of(model, str(path))
-        session = _open(content, str(path), _LOAD)
-        compiled = CompiledOp(session, tuple(a.name for a in session.get_inputs()))
+        compiled = _compiled(content, str(path), _LOAD)
         self._cache.put_static(signature, compiled, is_dynamic=signature.is_dynamic)
 
     def execute(
@@ -145,7 +148,18 @@ class Operators:
             values = compiled.session.run(None, feed)
         except Exception as exc:  # its exceptions share no narrower class
             detail = f"the operator {op_type} failed: {exc}"
-            raise DeviceError(AclCode.FAILURE, _EXECUTE, detail) from exc
+            error = DeviceError(AclCode.FAILURE, _EXECUTE, detail)
+            if self._explain is None:
+                raise error from exc
+
+            raise self._explain(
+                error,
+                op_type=op_type,
+                name=op_type,
+                inputs=arrays,
+                attributes=attributes,
+                model=compiled.model,
+            ) from exc
 
         if self._times is not None:
             took = time.perf_counter_ns() - began
@@ -162,8 +176,7 @@ class Operators:
         compiled = self._cache.get(wanted, is_dynamic=is_dynamic, covers=exact.is_covered_by)
         if compiled is None:
             began = time.perf_counter_ns()
-            session = _compile(wanted, attributes)
-            compiled = CompiledOp(session, tuple(a.name for a in session.get_inputs()))
+            compiled = _compile(wanted, attributes)
             self._cache.put(wanted, compiled, is_dynamic=is_dynamic)
             if self._record_compile is not None:
                 self._record_compile(began)
@@ -171,7 +184,7 @@ class Operators:
         return compiled
 
 
-def _compile(signature: Signature, attributes: Mapping[str, Any]) -> Session:
+def _compile(signature: Signature, attributes: Mapping[str, Any]) -> CompiledOp:
     """Compile an operator in the newest version that the engine can run with these types.
 
     Raises:
@@ -181,7 +194,7 @@ def _compile(signature: Signature, attributes: Mapping[str, Any]) -> Session:
     for opset in opmodel.versions_of(signature.op_type, signature.domain):
         content = opmodel.build(signature, attributes, opset)
         try:
-            return _open(content, f"the operator {signature.op_type}", _COMPILE)
+            return _compiled(content, f"the operator {signature.op_type}", _COMPILE)
         except AclError as exc:
             newest = newest or exc
             if _NOT_IMPLEMENTED not in exc.detail:
@@ -191,9 +204,9 @@ def _compile(signature: Signature, attributes: Mapping[str, Any]) -> Session:
     raise newest
 
 
-def _open(content: bytes, name: str, function: str) -> Session:
+def _compiled(content: bytes, name: str, function: str) -> CompiledOp:
     try:
-        return open_session(content, name=name)
+        session = open_session(content, name=name)
     except AclError as exc:
         if exc.code is not AclCode.PARSE_MODEL:
             raise
@@ -201,6 +214,8 @@ def _open(content: bytes, name: str, function: str) -> Session:
         why = exc.__cause__ or exc.detail
         detail = f"{name} can't be compiled: {why}"
         raise DeviceError(AclCode.OP_LOAD_FAILED, function, detail) from exc
+
+    return CompiledOp(session, content, tuple(a.name for a in session.get_inputs()))
 
 
 def _array(op_type: str, given: Any) -> np.ndarray[Any, Any]:
